@@ -86,6 +86,7 @@ vc__memory_may_have(const struct vc__account *account, size_t beside)
 
 /* --- blocks -------------------------------------------------------------- */
 
+/* Returns a block of `size` bytes, header included; NULL without memory. */
 static struct vc__block *
 block_new(size_t size)
 {
@@ -177,7 +178,8 @@ vc__store_trim(struct vc__store *store, uint64_t now)
     return left;
 }
 
-/* The trimmer's timer fires. */
+/* fire() of the trimmer's timer, called by the engine's timers on the holder.
+ * Starts the timer again if blocks are left. */
 static void
 on_trim(struct vc__timer *timer)
 {
@@ -225,6 +227,7 @@ vc__store_fini(struct vc__store *store)
 
 /* --- taking and giving --------------------------------------------------- */
 
+/* NULL without memory. */
 static void *
 small_take(size_t size)
 {
@@ -234,6 +237,7 @@ small_take(size_t size)
     return rounded < size ? NULL : aligned_alloc(VC__MEMORY_ALIGN, rounded);
 }
 
+/* A kept block, or a new one; NULL without memory. */
 static void *
 large_take(struct vc__store *store, size_t size)
 {
@@ -249,6 +253,7 @@ large_take(struct vc__store *store, size_t size)
     return b == NULL ? NULL : b + 1;
 }
 
+/* Keeps the block, or returns it to the system. */
 static void
 large_give(struct vc__store *store, void *memory)
 {

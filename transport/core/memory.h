@@ -54,13 +54,16 @@ struct vc__account {
     atomic_size_t used;
 };
 
-/* Makes an empty store of at most max bytes. */
+/* Makes an empty store of at most max bytes. Called when a server is made
+ * (`shared`: by its clients), or a pool, whose store has one account: that of
+ * the replies that arrive. Init and fini run on the program's thread, when
+ * these are made and freed. */
 void vc__store_init(struct vc__store *store, size_t max, bool shared);
 /* All memory must have been given back. */
 void vc__store_fini(struct vc__store *store);
 
 /* Returns blocks to the system that were unused for a second. Returns true if
- * some are left. */
+ * some are left. Called by the trimmer's timer. */
 bool vc__store_trim(struct vc__store *store, uint64_t now);
 
 /* Trims a store a second after blocks were kept. Belongs to one engine. */
@@ -78,12 +81,16 @@ vc__trimmer_init(struct vc__trimmer *t, struct vc__store *store,
 {
     *t = (struct vc__trimmer){.store = store, .timers = timers};
 }
-/* Starts the timer; called by vc__trimmer_note() and by the timer itself. */
+/* Starts the timer, or moves it; called by vc__trimmer_note() and by the timer
+ * itself. */
 void vc__trimmer_start(struct vc__trimmer *t);
-/* Stops the timer for good; called when its owner is closed. */
+/* Stops the timer for good; called when its owner is closed: by part_close()
+ * (rpc/server/server_close.c) and pool_close() (cm/pool/pool.c). */
 void vc__trimmer_stop(struct vc__trimmer *t);
 
-/* Called on the holder when blocks may have been given back. */
+/* Called on the holder when blocks may have been given back: by a server when a
+ * call or an arrival ends, by a pool when a reply was handled. Starts the timer
+ * if it does not run and blocks are kept. */
 static inline void
 vc__trimmer_note(struct vc__trimmer *t)
 {
@@ -92,6 +99,7 @@ vc__trimmer_note(struct vc__trimmer *t)
         vc__trimmer_start(t);
 }
 
+/* True if no byte is left. Only tests/unit/test_memory.c asks. */
 static inline bool
 vc__store_is_full(const struct vc__store *store)
 {
@@ -100,7 +108,9 @@ vc__store_is_full(const struct vc__store *store)
            store->max;
 }
 
-/* True if more than half of the store is used. Also a hint. */
+/* True if more than half of the store is used. Also a hint. Asked by a server,
+ * on the holder, before it admits a call, keeps an ended one for the next, or
+ * waits longer for stalled requests. */
 static inline bool
 vc__store_is_scarce(const struct vc__store *store)
 {
@@ -108,20 +118,23 @@ vc__store_is_scarce(const struct vc__store *store)
            store->max / 2;
 }
 
-/* Counts bytes, whether there is room for them or not. */
+/* Counts bytes, whether there is room for them or not. Called by call_make()
+ * (rpc/server/server_call.c) for the memory of a call itself. */
 static inline void
 vc__store_add(struct vc__store *store, size_t size)
 {
     atomic_fetch_add_explicit(&store->used, size, memory_order_relaxed);
 }
 
-/* Undoes vc__store_add(). */
+/* Undoes vc__store_add(); called by call_destroy(). */
 static inline void
 vc__store_sub(struct vc__store *store, size_t size)
 {
     atomic_fetch_sub_explicit(&store->used, size, memory_order_relaxed);
 }
 
+/* Makes an empty account of the store: of a client at a server, or of a pool's
+ * replies. */
 static inline void
 vc__account_init(struct vc__account *account, struct vc__store *store)
 {
@@ -130,24 +143,31 @@ vc__account_init(struct vc__account *account, struct vc__store *store)
 }
 
 /* Returns size bytes, aligned for any type, not zeroed; NULL if the store or
- * the system has less. account NULL: there is no limit. */
+ * the system has less. account NULL: there is no limit. Called for arenas,
+ * messages of streams, replies that are packed apart, and messages that arrive
+ * in parts; on any thread, under any lock. */
 void *vc__memory_take(struct vc__account *account, size_t size);
-/* Gives memory back. size: as it was taken with. memory may be NULL. */
+/* Gives memory back. size: as it was taken with. memory may be NULL. Called by
+ * the modules that take, when the owner of the memory ends; any thread. */
 void vc__memory_give(struct vc__account *account, void *memory, size_t size);
 
 /* Counts bytes that another allocator owns, or that will be taken later, and
- * takes no memory. Returns false if the store has less. */
+ * takes no memory. Returns true if they are counted, false if the store has
+ * less, or the account as much as it may. Called by memory.c. */
 bool vc__memory_count(struct vc__account *account, size_t size);
-/* Undoes vc__memory_count() or vc__memory_reserve(). */
+/* Undoes vc__memory_count() or vc__memory_reserve(), or part of it. Called by
+ * memory.c, and rpc/server/server_arrival.c on the holder. */
 void vc__memory_discount(struct vc__account *account, size_t size);
 
 /* Counts bytes for work that has not begun. A quarter of the store is left to
  * work that has; of the rest no account gets more than seven times what is
- * left. */
+ * left. Returns true if they are counted, else false. Called on the holder for
+ * a long request whose first part has come (rpc/server/server_arrival.c). */
 bool vc__memory_reserve(struct vc__account *account, size_t size);
 
 /* True if a user that has `beside` bytes besides those of its account may have
- * a little more. */
+ * a little more. Called by vc__call_may_begin() on the holder, before one more
+ * call of a client begins. */
 bool vc__memory_may_have(const struct vc__account *account, size_t beside);
 
 #endif

@@ -4,7 +4,7 @@
  * Pseudo-random numbers for spreading load and retries, from a seed of the
  * caller's; no secret may depend on them (splitmix64: Steele, Lea, Flood, "Fast
  * splittable pseudorandom number generators", OOPSLA 2014). Pure; the seed's
- * owner serialises.
+ * owner serialises: the holder, a lock of the owner, or a seed on the stack.
  *
  * Called by: many files (below). */
 #ifndef VC_TRANSPORT_RANDOM_H
@@ -12,6 +12,7 @@
 
 #include <stdint.h>
 
+/* Any 32 bits; advances the seed. For vc__random_below(). */
 static inline uint32_t
 vc__random(uint64_t *seed)
 {
@@ -22,7 +23,10 @@ vc__random(uint64_t *seed)
     return (uint32_t)((z ^ (z >> 31)) >> 32);
 }
 
-/* 0..n-1; 0 when n is 0. */
+/* 0..n-1; 0 when n is 0. Called to choose a wait before a retry (cm/connect,
+ * rpc/client/retry.c, rpc/server/server_shed.c), an address of a redirect
+ * (cm/connect/dial.c), or which calls a client turns down
+ * (cm/pool/throttle.c). */
 static inline uint32_t
 vc__random_below(uint64_t *seed, uint32_t n)
 {

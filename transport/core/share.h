@@ -63,19 +63,24 @@ struct vc__job_queue {
 
 /* True if an owner that has `own` may take `size` more of the `left` that are
  * free; size is at most left. The first that an owner takes need not leave
- * anything. */
+ * anything. Called by memory.c for bytes, and vc__share_is_fair() for
+ * threads. */
 static inline bool
 vc__share_fits(size_t own, size_t size, size_t left)
 {
     return own == 0 || own + size <= VC__SHARE_TIMES * (left - size);
 }
 
-/* Makes the share of a new client. Returns NULL if out of memory. */
+/* Makes the share of a new client, with its owner's hold. Returns NULL if out
+ * of memory. Called by vc__server_peer_new(), on the holder. */
 struct vc__share *vc__share_new(void);
-/* Drops one hold, the owner's or a thread's; the last frees the share. */
+/* Drops one hold; the last frees the share. Called by peer_free() for the
+ * owner, on the holder; by crew.c and vc__job_requeue() for a thread, under the
+ * crew's lock. */
 void vc__share_put(struct vc__share *share);
 
-/* Holds the share for one more thread. */
+/* Holds the share for one more thread. Called under the crew's lock, or by
+ * handler_run_lend() (engine.c) on that thread itself. */
 static inline void
 vc__share_hold(struct vc__share *share)
 {
@@ -83,8 +88,8 @@ vc__share_hold(struct vc__share *share)
     atomic_fetch_add_explicit(&share->holders, 1, memory_order_relaxed);
 }
 
-/* The number of threads that the share has. Relaxed: the number may be a moment
- * old. */
+/* The number of threads that the share has. Called by crew.c and share_next().
+ * Relaxed: the number may be a moment old. */
 static inline unsigned
 vc__share_threads(const struct vc__share *share)
 {
@@ -92,38 +97,46 @@ vc__share_threads(const struct vc__share *share)
 }
 
 /* True if a client that has `has` of something may have one more of the `left`
- * that are free: it has none, or then has at most seven times what is left. */
+ * that are free: it has none, or then has at most seven times what is left.
+ * False if none is left. Called by the crew for threads, and by
+ * vc__adapt_take() for the running calls of a method
+ * (rpc/server/server_adapt.c). */
 bool vc__share_is_fair(unsigned has, unsigned left);
 
-/* True if jobs of the share wait. */
+/* True if jobs of the share wait. Called by vc__crew_begin(), whose new job
+ * then waits as well, and by share.c. */
 static inline bool
 vc__share_waits(struct vc__share *share)
 {
     return !cds_list_empty(&share->jobs);
 }
 
+/* Makes an empty queue; called by vc__crew_init(). */
 void vc__job_queue_init(struct vc__job_queue *queue);
 
+/* True if no job waits. Called by vc__crew_is_short() and vc__crew_fini(). */
 static inline bool
 vc__job_queue_is_empty(struct vc__job_queue *queue)
 {
     return cds_list_empty(&queue->shares);
 }
 
-/* Queues the job after those of its share. */
+/* Queues the job after those of its share. Called by vc__crew_begin(). */
 void vc__job_await(struct vc__job_queue *queue, struct vc__job *job);
 
-/* Removes the job from the queue. */
+/* Removes the job, which waits, from the queue. Called by vc__crew_withdraw()
+ * and vc__job_next(). */
 void vc__job_unqueue(struct vc__job *job);
 
 /* Takes out the job whose turn it is, among the shares that may have one of
  * `left` threads. Holds its share for the thread. Returns NULL if there is
- * none. */
+ * none. Called by job_next() (crew.c), when a job was queued or a thread is
+ * free. */
 struct vc__job *vc__job_next(struct vc__job_queue *queue, unsigned left);
 
 /* Undoes the last vc__job_next() when there is no thread for the job after all:
  * puts its share, makes the job the first of its share, and the share the next
- * in turn. */
+ * in turn. Called by job_start() (crew.c). */
 void vc__job_requeue(struct vc__job_queue *queue, struct vc__job *job);
 
 #endif

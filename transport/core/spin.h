@@ -15,8 +15,8 @@
  * program allows: a late event will come all the same, when other threads have
  * the processor for a while.
  *
- * Pure: the holder of an engine reports what it saw
- * (transport/core/engine.c).
+ * Pure: the holder of an engine calls all of this, and reports what it saw
+ * (transport/core/engine.c), except where it says otherwise.
  *
  * Called by: rpc/runtime.c (init), engine_open.c (init), engine.c (wakeup_us,
  * woke, came, us). */
@@ -48,6 +48,8 @@ struct vc__spin {
     uint8_t steady;     /* last ones in a row that came soon and were found */
 };
 
+/* The time, or the nearest bound of what a wake-up is taken to cost. For this
+ * header. */
 static inline uint32_t
 vc__spin_clamp(uint64_t us)
 {
@@ -56,7 +58,9 @@ vc__spin_clamp(uint64_t us)
                                     : (uint32_t)us;
 }
 
-/* Called when the engine is made. */
+/* Called by vc__engine_init(), and once more by progress_init() (rpc/runtime.c)
+ * with a measured wakeup_us, on the thread of vc_runtime_new(). max_us: the
+ * program's option spin_us. */
 static inline void
 vc__spin_init(struct vc__spin *s, uint32_t max_us, uint64_t wakeup_us)
 {
@@ -65,14 +69,17 @@ vc__spin_init(struct vc__spin *s, uint32_t max_us, uint64_t wakeup_us)
                            .soon = true};
 }
 
+/* What a wake-up costs, in microseconds. For engine_expects() and this
+ * header. */
 static inline uint32_t
 vc__spin_wakeup_us(const struct vc__spin *s)
 {
     return s->wakeup_us / 64;
 }
 
-/* A thread woke up late_us after it should have. A late one may have found the
- * processor busy, so late ones count little. */
+/* A thread woke up late_us after it should have: called by wakeup_learn(), when
+ * the holder's sleep has ended. A late one may have found the processor busy,
+ * so late ones count little. */
 static inline void
 vc__spin_woke(struct vc__spin *s, uint64_t late_us)
 {
@@ -85,7 +92,7 @@ vc__spin_woke(struct vc__spin *s, uint64_t late_us)
 }
 
 /* Traffic came waited_us after the wait for it began; `polled`: polling found
- * it. */
+ * it. Called by engine_note_traffic(). */
 static inline void
 vc__spin_came(struct vc__spin *s, uint64_t waited_us, bool polled)
 {
@@ -100,7 +107,8 @@ vc__spin_came(struct vc__spin *s, uint64_t waited_us, bool polled)
         s->steady++;
 }
 
-/* Microseconds for which a wait polls. */
+/* Microseconds for which a wait polls. Called by engine_hopes(), when polling
+ * has found nothing yet. */
 static inline uint64_t
 vc__spin_us(const struct vc__spin *s)
 {

@@ -27,12 +27,14 @@ vc__timers_fini(struct vc__timers *ts)
     memset(ts, 0, sizeof *ts);
 }
 
+/* True if a fires before b. */
 static bool
 timer_before(const struct vc__timer *a, const struct vc__timer *b)
 {
     return a->due != b->due ? a->due < b->due : a->order < b->order;
 }
 
+/* Writes t to place i, and its place to t. */
 static void
 timers_place(struct vc__timers *ts, size_t i, struct vc__timer *t)
 {
@@ -73,6 +75,7 @@ timers_settle(struct vc__timers *ts, size_t i, struct vc__timer *t)
     timers_rise(ts, i, t);
 }
 
+/* Makes room for one more timer; false without memory. */
 static bool
 timers_reserve(struct vc__timers *ts)
 {

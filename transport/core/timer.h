@@ -4,7 +4,9 @@
  * Timers of one engine: a binary heap ordered by due time, ties by start order.
  * The timer lives in its owner's structure; starting and stopping allocate only
  * when the heap must grow. The clock is the caller's: now is a parameter, in
- * microseconds. The holder of the engine only; vc__timer_beat() is pure.
+ * microseconds. The holder of the engine only; vc__timer_beat() is pure. A
+ * timer's owner starts and stops it: a link, pool, call, stream, server part or
+ * ear. fire() runs on the holder, inside vc__timers_run().
  *
  * Called by: engine_open.c (timers_init, timers_fini), engine.c (timers_run,
  * timers_next), cm/link/keepalive.c (beat), cm/pool/pool_link.c (beat),
@@ -30,10 +32,11 @@ struct vc__timers {
     uint64_t now; /* of the run in progress, else 0 */
 };
 
-/* Called when the engine is made. */
+/* Called by vc__engine_init(). */
 void vc__timers_init(struct vc__timers *ts);
 
-/* Stops all timers that still run. */
+/* Stops all timers that still run, without firing them. Called by
+ * vc__engine_fini(). */
 void vc__timers_fini(struct vc__timers *ts);
 
 /* Starts a timer, or moves a running one. A zeroed timer is a stopped one.
@@ -44,28 +47,32 @@ bool vc__timer_start(struct vc__timers *ts, struct vc__timer *t, uint64_t due,
 /* Stops a timer; does nothing to a stopped one. */
 void vc__timer_stop(struct vc__timers *ts, struct vc__timer *t);
 
+/* True if the timer was started, and has neither fired nor been stopped
+ * since. */
 static inline bool
 vc__timer_running(const struct vc__timer *t)
 {
     return t->at != 0;
 }
 
-/* Fires all timers that are due at now, in order. Each is stopped before its
- * fire() runs. fire() may start, stop and free any timer, also its own, and may
- * run timers itself. A timer that is started while they fire, with due <= now,
- * counts as due now and waits for the next run. */
+/* Fires all timers that are due at now, in order. Called by
+ * engine_run_timers(). Each is stopped before its fire() runs. fire() may
+ * start, stop and free any timer, also its own, and may run timers itself. A
+ * timer that is started while they fire, with due <= now, counts as due now and
+ * waits for the next run. */
 void vc__timers_run(struct vc__timers *ts, uint64_t now);
 
 /* When a timer that fires once a period fires next. All timers with one period
  * fire together, whenever they began, so that an otherwise idle process wakes
- * up for all of them at once. */
+ * up for all of them at once. Called by keepalive and pools. */
 static inline uint64_t
 vc__timer_beat(uint64_t now, uint64_t period)
 {
     return (now / period + 1) * period;
 }
 
-/* When the next timer is due; UINT64_MAX if none runs. */
+/* When the next timer is due; UINT64_MAX if none runs. Called by the engine
+ * before it fires timers, sleeps, or is left to the program's loop. */
 uint64_t vc__timers_next(const struct vc__timers *ts);
 
 #endif

@@ -3,7 +3,7 @@
  *
  * Checks whether a peer's text may become a C string: UTF-8 (RFC 3629) without
  * NUL. Control characters are not checked: code that prints a peer's text must
- * escape them. Pure.
+ * escape them. Pure; called on whatever thread reads the text.
  *
  * Called by: cm/connect/hello.c (valid), rpc/codec/fast_codec.c (valid),
  * rpc/codec/validate.c (valid), error.c (whole). */
@@ -46,6 +46,8 @@ vc__utf8_plain(const uint8_t *s)
     return ((v | (v - 0x0101010101010101u)) & 0x8080808080808080u) == 0;
 }
 
+/* True if all len bytes are valid. Called for the texts in a hello, accept or
+ * reject, and for strings of received messages (rpc/codec). */
 static inline bool
 vc__utf8_valid(const uint8_t *s, size_t len)
 {
@@ -67,7 +69,8 @@ vc__utf8_valid(const uint8_t *s, size_t len)
     return true;
 }
 
-/* How many of the first len bytes of a longer text are whole characters. */
+/* How many of the first len bytes of a longer text are whole characters. Called
+ * by error.c where a text is truncated. */
 static inline size_t
 vc__utf8_whole(const uint8_t *s, size_t len)
 {

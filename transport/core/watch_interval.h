@@ -5,8 +5,8 @@
  * wakes a thread, which costs the machine about as long as the thread wakes up
  * late: some 10 us on a machine, 100 us and more on an emulated one. There, a
  * look each millisecond made calls a seventh slower. So the watcher takes a
- * 64th of the time, and looks each millisecond where wake-ups are cheap.
- * Pure.
+ * 64th of the time, and looks each millisecond where wake-ups are cheap. Pure;
+ * called by crew_pause() only, on the watcher's thread.
  *
  * Called by: crew.c (all). */
 #ifndef VC_TRANSPORT_WATCH_INTERVAL_H
@@ -21,7 +21,8 @@ struct vc__watch_interval {
     uint64_t late_us; /* times 8, smoothed */
 };
 
-/* Called after waking up: learns how late that was. */
+/* Called after waking up, at `now`, from a sleep that was to end at `due`:
+ * learns how late that was. */
 static inline void
 vc__watch_interval_woke(struct vc__watch_interval *p, uint64_t due,
                         uint64_t now)

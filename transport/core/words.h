@@ -2,7 +2,9 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * A text that is written piece by piece into a buffer that may be too small, as
- * snprintf(3) does with one piece: what does not fit is only counted. Pure.
+ * snprintf(3) does with one piece: what does not fit is only counted. Pure;
+ * called on the thread that describes a channel or a server or logs a pool's
+ * transport, mostly under the lock of the pool or server.
  *
  * Called by: cm/pool/pool_describe.c (all), rpc/server/server_listen.c (all).
  */
@@ -18,7 +20,7 @@ struct vc__words {
     size_t size, len; /* len: of the whole text, without the NUL */
 };
 
-/* text may be NULL when size is 0. */
+/* Begins an empty text in `text`, of `size` bytes; NULL when size is 0. */
 static inline void
 vc__words_begin(struct vc__words *w, char *text, size_t size)
 {
@@ -29,6 +31,7 @@ vc__words_begin(struct vc__words *w, char *text, size_t size)
         text[0] = '\0';
 }
 
+/* Appends a piece, truncated to fit; w->len counts all of it. */
 __attribute__((format(printf, 2, 3))) static inline void
 vc__words_add(struct vc__words *w, const char *format, ...)
 {
