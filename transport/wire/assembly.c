@@ -22,6 +22,7 @@ assembly_drop(struct vc__assembly *a)
     a->metadata_len = 0;
 }
 
+/* The message is not kept, for this reason. */
 static void
 assembly_lose(struct vc__assembly *a, enum vc__assembly_loss why)
 {
@@ -36,6 +37,8 @@ vc__assembly_lose(struct vc__assembly *a)
         assembly_lose(a, VC__ASSEMBLY_NO_MEMORY);
 }
 
+/* Takes memory for the message and its metadata, and copies the metadata of its
+ * first frame; without memory the message is lost. */
 static void
 assembly_room_take(struct vc__assembly *a, const struct vc__frame *f)
 {

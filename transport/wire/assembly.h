@@ -40,39 +40,48 @@ struct vc__assembly {
     enum vc__assembly_loss loss;
 };
 
-/* Bytes that the first frame of a message announces; 0 if malformed. */
+/* Bytes that the first frame of a message announces; 0 if malformed. Called by
+ * vc__assembly_begin(), and by a server before it, to reserve memory. */
 uint32_t vc__assembly_announced(const struct vc__frame *f);
 
-/* Takes the first frame of a message, with VC__FRAME_MORE. account NULL: there
- * is no memory for it. Returns false if the frame is malformed, or a message is
- * in progress. */
+/* Takes the first frame of a message, with VC__FRAME_MORE. max: the most bytes
+ * of a message. account NULL: there is no memory for it. Returns true if parts
+ * are awaited from now on, also if the message is not kept (see loss); false if
+ * the frame is malformed, or a message is in progress. Called for replies and
+ * messages of streams by cm/pool/session_reply.c, for requests by
+ * vc__server_arrival_begin(). */
 bool vc__assembly_begin(struct vc__assembly *a, const struct vc__frame *f,
                         uint32_t max, struct vc__account *account);
 
 /* Takes a DATA frame. Returns 1 if the message is whole, or lost (see loss),
  * and the owner calls vc__assembly_end() when done with it; 0 if parts are
- * missing; -1 if malformed. */
+ * missing; -1 if malformed. Called by reply_more() (cm/pool/session_reply.c)
+ * and vc__server_arrival_add(). */
 int vc__assembly_add(struct vc__assembly *a, const struct vc__frame *f);
 
 /* Gives the message's memory back, for another one; further parts are counted,
- * and lost. */
+ * and lost. Called by a server for requests that have stalled
+ * (server_arrival_lose()). */
 void vc__assembly_lose(struct vc__assembly *a);
 
-/* The metadata of the message; valid until its end. */
+/* The metadata of the message; valid until its end. Called when the message is
+ * whole, or lost. */
 static inline struct vc__metadata
 vc__assembly_metadata(const struct vc__assembly *a)
 {
     return (struct vc__metadata){.data = a->metadata, .len = a->metadata_len};
 }
 
-/* Bytes that the message has of the account. */
+/* Bytes that the message has of the account. Called by a server's
+ * server_arrival.c, which counts them. */
 static inline size_t
 vc__assembly_holds(const struct vc__assembly *a)
 {
     return (a->data != NULL ? a->total : 0) + (size_t)a->metadata_len;
 }
 
-/* Frees all; the assembly is idle. */
+/* Frees all; the assembly is idle. Called when the message was handled, and
+ * when its slot or arrival ends before that. */
 void vc__assembly_end(struct vc__assembly *a);
 
 #endif

@@ -11,9 +11,10 @@
  * serialises, the link by its lock. Inline, as each packet asks several times.
  *
  * For each packet received: arrived() with its header, and handled() when its
- * frames were handled and its buffer is free again. The receiving thread may
- * call next(), handled() and is_due() without the lock: what they write and
- * read is atomic, each word for itself.
+ * frames were handled and its buffer is free again. The receiving thread, the
+ * holder, may call next(), handled() and is_due() without the lock: what they
+ * write and read is atomic, each word for itself. All else is called under the
+ * link's lock: on the holder when a packet has come, on any thread that sends.
  *
  * Called by: cm/link/link_io.c (init, next, is_due, breach, arrived, handled,
  * is_acked), cm/link/window.c (next, promised_end), cm/link/window.h (next,
@@ -52,7 +53,8 @@ struct vc__credit_word {
 };
 
 /* granted: buffers posted here for the peer; got: those that the peer has
- * posted; both VC__CREDIT_MIN..65535. */
+ * posted; both VC__CREDIT_MIN..65535. Called by vc__link_open_io(), when the
+ * link comes up. */
 static inline void
 vc__credit_init(struct vc__credit *c, uint32_t granted, uint32_t got)
 {
@@ -60,7 +62,8 @@ vc__credit_init(struct vc__credit *c, uint32_t granted, uint32_t got)
         .tx_end = got, .rx_end = granted, .window = granted};
 }
 
-/* Sequence of the next packet to handle. Acquire: pairs with
+/* Sequence of the next packet to handle. Called by vc__link_on_received(),
+ * without the lock, to check the sequence of a packet. Acquire: pairs with
  * vc__credit_handled(), so that what the handling of the packets before it did
  * is seen. */
 static inline uint32_t
@@ -69,14 +72,15 @@ vc__credit_next(const struct vc__credit *c)
     return atomic_load_explicit(&c->rx_next, memory_order_acquire);
 }
 
-/* Relaxed: no other data depends on the word. */
+/* The end of what may come: packets before it have been promised. For this
+ * header and cm/link/window.c. Relaxed: no other data depends on the word. */
 static inline uint32_t
 vc__credit_promised_end(const struct vc__credit *c)
 {
     return atomic_load_explicit(&c->rx_end, memory_order_relaxed);
 }
 
-/* Packets that may be sent now. */
+/* Packets that may be sent now, with frames or without. For this header. */
 static inline uint32_t
 vc__credit_left(const struct vc__credit *c)
 {
@@ -84,15 +88,16 @@ vc__credit_left(const struct vc__credit *c)
 }
 
 /* True if a packet with frames may be sent now. doc/wire.md 3.2: the last
- * credit is kept for a packet without frames. */
+ * credit is kept for a packet without frames. Called by packet_send() and
+ * queue_flush() (cm/link/link_send.c). */
 static inline bool
 vc__credit_can_send(const struct vc__credit *c)
 {
     return vc__credit_left(c) >= 2;
 }
 
-/* The end of what may come, if the peer were updated now. It never goes
- * back. */
+/* The end of what may come, if the peer were updated now. It never goes back.
+ * For this header. */
 static inline uint32_t
 vc__credit_end(const struct vc__credit *c)
 {
@@ -104,7 +109,8 @@ vc__credit_end(const struct vc__credit *c)
 
 /* True if half the window or more is unreported. doc/wire.md 3.3: rounded up,
  * and never less than two, as VC__CREDIT_MIN is three. So each such update is
- * answered by less than one, and silence follows. */
+ * answered by less than one, and silence follows. Called by packet_handled(),
+ * on the holder without the lock, and by vc__credit_must_tell() with it. */
 static inline bool
 vc__credit_is_due(const struct vc__credit *c)
 {
@@ -113,7 +119,7 @@ vc__credit_is_due(const struct vc__credit *c)
 
 /* True if a packet without frames must be sent now: an update is due, and a
  * credit is left. The caller has made sure that no packet with frames can carry
- * the update: none waits, or none may be sent. */
+ * the update: none waits, or none may be sent. It is queue_flush(). */
 static inline bool
 vc__credit_must_tell(const struct vc__credit *c)
 {
@@ -121,7 +127,7 @@ vc__credit_must_tell(const struct vc__credit *c)
 }
 
 /* A packet is sent: takes its credit, fills *word for its header, and returns
- * its sequence. */
+ * its sequence. Called by header_write(), for each packet. */
 static inline uint32_t
 vc__credit_sent(struct vc__credit *c, struct vc__credit_word *word)
 {
@@ -136,8 +142,10 @@ vc__credit_sent(struct vc__credit *c, struct vc__credit_word *word)
     return c->tx_next++;
 }
 
-/* The rule that a received packet with this word breaks, or NULL. A packet
- * without a credit took another link's buffer from a shared receive queue. */
+/* The rule that a received packet with this word breaks, in words, or NULL.
+ * Called by vc__credit_arrived(), and again by packet_arrived() for the text. A
+ * packet without a credit took another link's buffer from a shared receive
+ * queue. */
 static inline const char *
 vc__credit_breach(const struct vc__credit *c,
                   const struct vc__credit_word *word)
@@ -153,8 +161,9 @@ vc__credit_breach(const struct vc__credit *c,
     return NULL;
 }
 
-/* Takes the word of a received packet. Returns false if it breaks a rule: the
- * peer is broken, and nothing is changed. */
+/* Takes the word of a received packet, in packet_arrived() on the holder.
+ * Returns true if that is done, false if it breaks a rule: the peer is broken,
+ * and nothing is changed. */
 static inline bool
 vc__credit_arrived(struct vc__credit *c, const struct vc__credit_word *word)
 {
@@ -165,7 +174,8 @@ vc__credit_arrived(struct vc__credit *c, const struct vc__credit_word *word)
     return true;
 }
 
-/* The received packet was handled. */
+/* The received packet was handled: called by packet_handled(), on the holder,
+ * without the lock. */
 static inline void
 vc__credit_handled(struct vc__credit *c)
 {
@@ -177,7 +187,8 @@ vc__credit_handled(struct vc__credit *c)
 }
 
 /* True if the peer has handled the packet with this sequence, which was sent
- * less than 2^31 packets ago. */
+ * less than 2^31 packets ago. Called by acks_take(), when a packet has come,
+ * for messages that wait for that. */
 static inline bool
 vc__credit_is_acked(const struct vc__credit *c, uint32_t sequence)
 {

@@ -26,6 +26,7 @@ struct entry {
 
 /* --- what keys and values may be ---------------------------------------- */
 
+/* True if a key may look so. */
 static bool
 key_fits(const char *key, size_t len)
 {
@@ -41,6 +42,7 @@ key_fits(const char *key, size_t len)
     return true;
 }
 
+/* True if values of this key may have any bytes. */
 static bool
 key_is_binary(const char *key, size_t len)
 {
@@ -55,12 +57,14 @@ key_begins(const char *key, size_t len, const char *with)
     return len >= n && memcmp(key, with, n) == 0;
 }
 
+/* True if only the library itself may send this key. */
 static bool
 key_is_own(const char *key, size_t len)
 {
     return key_begins(key, len, "grpc-") || key_begins(key, len, "verbcall-");
 }
 
+/* True if a value whose key is not binary may look so. */
 static bool
 text_fits(const uint8_t *value, size_t len)
 {
@@ -158,6 +162,7 @@ entry_next(struct entry *e, const uint8_t **at, const struct vc__metadata *m)
     return *at < m->data + m->len && entry_get(e, at, m->data + m->len);
 }
 
+/* What is malformed, in words; NULL if nothing is. */
 static const char *
 entry_check(const struct entry *e, bool may_trail)
 {

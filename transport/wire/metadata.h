@@ -4,7 +4,10 @@
  * The codec of metadata (doc/wire.md, section 4.11): entries packed one after
  * the other, as they stand in a frame. What a peer sent is checked once, and
  * read only after that. Pure: no state but the caller's, no allocation, any
- * thread.
+ * thread. Writing: a client packs its request's entries on the thread that
+ * begins an attempt, a server its reply's on the handler's thread. Reading:
+ * both on the holder, a client when a reply has come, a server when a call is
+ * taken.
  *
  * Called by: cm/pool/session_reply.c (of), rpc/server/server_session.c (of),
  * rpc/client/result.c (fault, size, put, fits, check, memory, unpack, find_own,
@@ -41,7 +44,9 @@ struct vc__metadata {
     size_t len;
 };
 
-/* The metadata of a frame, unchecked. */
+/* The metadata of a frame, unchecked; valid as long as the packet. Called for
+ * the first frame of a request (rpc/server/server_session.c), reply or message
+ * (cm/pool/session_reply.c), on the holder. */
 static inline struct vc__metadata
 vc__metadata_of(const struct vc__frame *f)
 {
@@ -50,32 +55,44 @@ vc__metadata_of(const struct vc__frame *f)
 
 /* --- writing ----------------------------------------------------------- */
 
-/* Why a program may not send this entry, in words; NULL if it may. */
+/* Why a program may not send this entry, in words; NULL if it may. Called for
+ * entries of a call's options, of an interceptor, and of a handler, when the
+ * program gives them. */
 const char *vc__metadata_fault(const struct vc_metadata *entry);
 
-/* Bytes of an entry without fault when it is packed. */
+/* Bytes of an entry without fault when it is packed. Called before
+ * vc__metadata_put(), to make room. */
 size_t vc__metadata_size(const struct vc_metadata *entry);
 
-/* Packs an entry to out, and returns where the next one goes. */
+/* Packs an entry to out, which has vc__metadata_size() bytes, and returns where
+ * the next one goes. Called by vc__metadata_pack() (rpc/client/result.c) for a
+ * request, and server_metadata_say() for a reply. */
 uint8_t *vc__metadata_put(uint8_t *out, const struct vc_metadata *entry,
                           bool trailing);
 
 /* True if a program that has given `taken` bytes may give this entry, too
- * (VC_METADATA_MAX); else its status is VC_RESOURCE_EXHAUSTED. */
+ * (VC_METADATA_MAX); else its status is VC_RESOURCE_EXHAUSTED. Called after
+ * vc__metadata_fault(), at the same places. */
 bool vc__metadata_fits(size_t taken, const struct vc_metadata *entry);
 
 /* Removes all entries with this key from `len` bytes of checked entries;
- * returns the bytes left. */
+ * returns the bytes left. Called by server_metadata_unsay(), for an entry of
+ * the reply that another replaces. */
 size_t vc__metadata_remove(uint8_t *data, size_t len, const char *key);
 
 /* Copies the initial entries among `len` bytes of checked ones to `out`, unless
- * that is NULL; returns their bytes. */
+ * that is NULL; returns their bytes. Called by server_initial()
+ * (rpc/server/stream_server.c) before the first message of a stream, on the
+ * thread that sends it. */
 size_t vc__metadata_initial(const uint8_t *data, size_t len, uint8_t *out);
 
 /* --- reading ----------------------------------------------------------- */
 
 /* What is malformed, in words; NULL if nothing is. may_trail is false for a
- * request, which has no trailing entries. *n is the number of entries. */
+ * request, which has no trailing entries, and for the first message of a
+ * stream. *n is the number of entries, if nothing is malformed. This, memory
+ * and unpack are called one after the other: by vc__call_metadata_take() for a
+ * request, by vc__reply_metadata_new() for a reply or message. */
 const char *vc__metadata_check(const struct vc__metadata *m, bool may_trail,
                                size_t *n);
 
@@ -86,7 +103,7 @@ struct vc__metadata_view {
     size_t n_initial, n_trailing, n_own;
 };
 
-/* Bytes of memory that unpacking n entries takes. */
+/* Bytes of memory that unpacking the n entries takes. */
 size_t vc__metadata_memory(const struct vc__metadata *m, size_t n);
 
 /* Unpacks checked entries into vc__metadata_memory() bytes of memory, aligned
@@ -94,18 +111,23 @@ size_t vc__metadata_memory(const struct vc__metadata *m, size_t n);
 void vc__metadata_unpack(struct vc__metadata_view *view, void *memory,
                          const struct vc__metadata *m, size_t n);
 
-/* The first of n entries with this key; NULL if there is none. */
+/* The first of n entries with this key; NULL if there is none. Called by
+ * rpc/server/server_metadata.c: for a call's priority on the holder, for
+ * vc_call_metadata_find() on the handler's thread. */
 const struct vc_metadata *vc__metadata_find(const struct vc_metadata *entries,
                                             size_t n, const char *key);
 
-/* The first of the library's own entries with this key, or NULL. */
+/* The first of the library's own entries with this key, or NULL. Called for the
+ * number of earlier attempts (server), a pushback and an error's details
+ * (client). */
 const struct vc_metadata *
 vc__metadata_find_own(const struct vc__metadata_view *view, const char *key);
 
 /* --- numbers ----------------------------------------------------------- */
 
-/* Reads a value as a decimal number, which may be negative. Returns false if it
- * is none, or beyond 32 bits. */
+/* Reads a value as a decimal number, which may be negative. Returns true with
+ * it in *number; false if it is none, or beyond 32 bits. Called for the number
+ * of earlier attempts (server) and a pushback (client). */
 bool vc__metadata_number(const struct vc_metadata *entry, int32_t *number);
 
 #endif

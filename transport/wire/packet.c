@@ -52,6 +52,7 @@ vc__packet_open(struct vc__packet_reader *r, const void *data, size_t len,
     return true;
 }
 
+/* Reads a header of VC__FRAME_HEADER bytes, unchecked. */
 static void
 frame_get(struct vc__frame *f, const uint8_t *in)
 {
@@ -97,14 +98,15 @@ frame_flags(uint8_t type)
     }
 }
 
-/* doc/wire.md 4.5: the first part begins with the length of the message. */
+/* True for a first part, whose body begins with the length of the message:
+ * doc/wire.md 4.5. */
 static bool
 frame_begins_message(const struct vc__frame *f)
 {
     return (f->flags & VC__FRAME_MORE) != 0 && f->type != VC__FRAME_DATA;
 }
 
-/* doc/wire.md 4.7, 4.8 and 4.10. */
+/* True for the types of doc/wire.md 4.7, 4.8 and 4.10. */
 static bool
 frame_has_no_body(uint8_t type)
 {
@@ -129,6 +131,7 @@ frame_breach(const struct vc__frame *f)
     return NULL;
 }
 
+/* Keeps the rule that is broken; returns -1, for vc__frame_next(). */
 static int
 packet_malformed(struct vc__packet_reader *r, const char *breach)
 {

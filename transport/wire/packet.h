@@ -81,7 +81,9 @@ struct vc__frame {
     const uint8_t *body;
 };
 
-/* Write the wire form of a header to out. */
+/* Write the wire form of a header to out. Called by header_write() and
+ * head_write() of cm/link/link_send.c, on any thread that sends, under the
+ * link's lock. */
 void vc__packet_put(uint8_t out[VC__PACKET_HEADER], const struct vc__packet *p);
 void vc__frame_put(uint8_t out[VC__FRAME_HEADER], const struct vc__frame *f);
 
@@ -93,8 +95,9 @@ struct vc__packet_reader {
     const char *breach; /* the rule that a malformed frame breaks */
 };
 
-/* Begins to read len bytes at data. Returns false if they hold no packet
- * header. */
+/* Begins to read len bytes at data. Returns true with the header in *p, false
+ * if they hold no packet header. Called by vc__link_on_received(), on the
+ * holder. */
 bool vc__packet_open(struct vc__packet_reader *r, const void *data, size_t len,
                      struct vc__packet *p);
 
@@ -102,7 +105,8 @@ bool vc__packet_open(struct vc__packet_reader *r, const void *data, size_t len,
  * type, with flags that this type may have. If it begins a message of several
  * parts, that message's length is in it; a PING, GOAWAY, HALF or WINDOW has no
  * body. Returns 0 if no frame was left and no bytes follow. Returns -1 if
- * malformed, see r->breach; so do all later calls. */
+ * malformed, see r->breach; so do all later calls. Called by frames_handle()
+ * (cm/link/link_io.c), on the holder, until it returns another value than 1. */
 int vc__frame_next(struct vc__packet_reader *r, struct vc__frame *f);
 
 #endif
