@@ -10,6 +10,8 @@
  * All other bytes stay as they are, those of options and of unknown fields
  * included. Pure.
  *
+ * One thread, as all of the plugin.
+ *
  * Called by: generate.c (request). */
 #ifndef VC_IDL_ADAPT_H
 #define VC_IDL_ADAPT_H

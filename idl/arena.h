@@ -6,6 +6,8 @@
  * plugin have no prefix vc__: the plugin is a program of its own and shares
  * none with the library.
  *
+ * One thread, as all of the plugin.
+ *
  * Called by: main.c (fini, alloc), generate.c (alloc), place.c (alloc,
  * vprintf), text.c (alloc, free, vprintf), chain.c (free, allocator), unions.c
  * (free), request.c (allocator), many files (array, printf). */

@@ -5,6 +5,8 @@
  * as a child process. Called by generate(), unless the parameter is
  * `services`.
  *
+ * One thread, as all of the plugin.
+ *
  * Called by: generate.c (run). */
 #ifndef VC_IDL_CHAIN_H
 #define VC_IDL_CHAIN_H

@@ -5,6 +5,8 @@
  * begins with the place and says what to write instead. For name clashes see
  * symbols.h.
  *
+ * One thread, as all of the plugin.
+ *
  * Called by: generate.c (all). */
 #ifndef VC_IDL_CHECK_H
 #define VC_IDL_CHECK_H

@@ -3,6 +3,8 @@
  *
  * Default values (proto2) that protoc-gen-c does not write as C.
  *
+ * One thread, as all of the plugin.
+ *
  * Called by: check.c (problem). */
 #ifndef VC_IDL_DEFAULTS_H
 #define VC_IDL_DEFAULTS_H

@@ -5,6 +5,8 @@
  * neither causes a warning with -Wall -Wextra -pedantic. Equal models give
  * equal bytes.
  *
+ * One thread, as all of the plugin.
+ *
  * Called by: generate.c (header, source), emit_header.c (banner, comment, list,
  * add_head, call_head, deprecated, inline, stream_types, stream), emit_source.c
  * (banner, list, add_head, call_head, library_call), emit_stream.c (comment,

@@ -6,6 +6,8 @@
  * fields which our plugin.proto does not have are kept. Only the locations
  * (comments among them) are left out.
  *
+ * One thread, as all of the plugin.
+ *
  * Called by: generate.c (file_sets_build). */
 #ifndef VC_IDL_FILE_SET_H
 #define VC_IDL_FILE_SET_H

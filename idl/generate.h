@@ -3,6 +3,8 @@
  *
  * From protoc's request to our response.
  *
+ * One thread, as all of the plugin.
+ *
  * Called by: main.c (generate). */
 #ifndef VC_IDL_GENERATE_H
 #define VC_IDL_GENERATE_H

@@ -4,6 +4,8 @@
  * The structures that protoc-gen-c makes of messages. protoc-gen-c does not
  * check that all members have different names, nor that their types exist.
  *
+ * One thread, as all of the plugin.
+ *
  * Called by: generate.c (check). */
 #ifndef VC_IDL_MEMBERS_H
 #define VC_IDL_MEMBERS_H

@@ -4,6 +4,8 @@
  * The model of a request: files, services and methods with their names in C,
  * ready to be emitted. All of it lives in the arena.
  *
+ * One thread, as all of the plugin.
+ *
  * Called by: generate.c (build), check.c (method_streams), emit_header.c
  * (method_streams), emit_source.c (method_streams), symbols.c (method_streams,
  * method_has_async), emit_inline.c (method_has_async). */

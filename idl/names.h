@@ -16,6 +16,8 @@
  * methods, service), gets a `_` at its end. symbols.c finds names that still
  * clash.
  *
+ * One thread, as all of the plugin.
+ *
  * Called by: model.c (type, type_lower, service, method, enumerator, stem,
  * guard), symbols.c (type, type_lower, type_upper, upper, field_unknown_word,
  * type_taken, valid), members.c (lower, field), adapt.c (field_unknown_word),

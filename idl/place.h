@@ -4,6 +4,8 @@
  * Where an item stands in its .proto file: the path that source_code_info uses,
  * kept as a chain. It is looked up when a line or a comment is needed.
  *
+ * One thread, as all of the plugin.
+ *
  * Called by: check.c (file, child, error), model.c (file, child, comment,
  * error), types.c (file, child), members.c (child, line, error), symbols.c
  * (child, line, error). */

@@ -5,6 +5,8 @@
  * that other files can rely on it. An input that fails here never came from a
  * working protoc. model.c reports errors that a user can fix.
  *
+ * One thread, as all of the plugin.
+ *
  * Called by: main.c (read), generate.c (parse), model.c (file), check.c
  * (generates), members.c (generates), symbols.c (generates). */
 #ifndef VC_IDL_REQUEST_H

@@ -4,6 +4,8 @@
  * The names that the generated C files define, protoc-gen-c's and ours, with
  * what each stands for. Finds two things that have the same name in C.
  *
+ * One thread, as all of the plugin.
+ *
  * Called by: generate.c (check). */
 #ifndef VC_IDL_SYMBOLS_H
 #define VC_IDL_SYMBOLS_H

@@ -4,6 +4,8 @@
  * A growing buffer: for generated text, and for bytes passed between the
  * programs. The arena owns its memory.
  *
+ * One thread, as all of the plugin.
+ *
  * Called by: chain.c (reserve), request.c (reserve), many files (init,
  * add_bytes, add, addf). */
 #ifndef VC_IDL_TEXT_H

@@ -4,6 +4,8 @@
  * All messages and enums of a request, those of imported files included. They
  * can be walked in the order of the files or found by name.
  *
+ * One thread, as all of the plugin.
+ *
  * Called by: generate.c (build), members.c (find, not_generated), model.c
  * (message, not_generated), symbols.c (not_generated). */
 #ifndef VC_IDL_TYPES_H

@@ -7,6 +7,8 @@
  * braces if the first field is a structure (bytes), and a cast if it is an
  * enum, which C++ requires.
  *
+ * One thread, as all of the plugin.
+ *
  * Called by: generate.c (mark). */
 #ifndef VC_IDL_UNIONS_H
 #define VC_IDL_UNIONS_H

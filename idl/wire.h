@@ -4,6 +4,8 @@
  * Protobuf's wire format, field by field: to check a message before protobuf-c
  * unpacks it, and to remove fields from one. Pure.
  *
+ * One thread, as all of the plugin.
+ *
  * Called by: adapt.c (next, add_message), file_set.c (next, add_message),
  * chain.c (check), request.c (check). */
 #ifndef VC_IDL_WIRE_H
