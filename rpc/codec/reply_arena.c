@@ -167,10 +167,11 @@ vc__reply_give(struct vc__reply *r)
 void
 vc_message_free(void *message)
 {
-    struct front *front = (struct front *)message - 1;
+    struct front *front;
 
     if (message == NULL)
         return;
+    front = (struct front *)message - 1;
     if (!vc__handle_is(&front->handle, VC__MESSAGE)) {
         vc__handle_misuse(&front->handle, VC__MESSAGE, __func__, true);
         return;
