@@ -24,6 +24,7 @@ struct scene {
     enum vc_status status;
     atomic_uint ran[2];
     unsigned good, not_good;
+    uint64_t up; /* links of the first server that are up after the drain */
 };
 
 struct place {
@@ -82,6 +83,7 @@ first_main(void *arg)
 {
     struct scene *s = arg;
     struct place place = {s, 0};
+    struct vc_counters c = VC_COUNTERS_INIT;
     struct vc_runtime *runtime;
     struct vc_server *server;
 
@@ -91,6 +93,8 @@ first_main(void *arg)
     s->status =
         vc_server_drain(server, s->alternative ? s->second_target : NULL,
                         s->drain_ms > 0 ? s->drain_ms : 5000);
+    vc_runtime_counters(runtime, &c);
+    s->up = c.links_up;
     sim_tell(&s->drained);
     sim_await(&s->stop, UINT64_C(100000000));
     vc_server_free(server);
@@ -236,6 +240,7 @@ a_client_that_never_polls_does_not_keep_a_server_from_draining(void **state)
     assert_true(fake_process_wait(second, 10000000));
     assert_int_equal(fake_end(), 0);
     assert_int_equal(s.status, VC_OK);
+    assert_int_equal(s.up, 0);
     assert_int_equal(s.good, 1);
     assert_int_equal(atomic_load(&s.ran[1]), 1);
 }
