@@ -22,8 +22,8 @@
 const char *check_files(struct arena *arena, const Idl__Request *request,
                         const struct types *types);
 
-/* check_services - checks streams, number of methods, and their hashes. Called
- * when the model is built. Returns NULL when good. */
+/* check_services - checks the options of methods, their number, and their
+ * hashes. Called when the model is built. Returns NULL when good. */
 const char *check_services(struct arena *arena, const struct model *model);
 
 #endif

@@ -29,7 +29,8 @@ vc__client_init(struct vc__client *c, struct vc__pool *pool,
 /* --- placing ----------------------------------------------------------- */
 
 enum launch {
-    LAUNCH_GONE, /* sent, or queued in the link */
+    LAUNCH_GONE, /* sent, or queued in the link; of session_need() and
+                  * link_need(): there is one */
     LAUNCH_WAIT, /* for a link or a slot */
     LAUNCH_FULL, /* the peer allows no more sessions */
     LAUNCH_NO_MEMORY,

@@ -123,7 +123,8 @@ pool_link_on_up(struct vc__link *link)
 
 /* --- frames ------------------------------------------------------------ */
 
-/* Under the lock. */
+/* Under the lock. NULL if the link has no peer yet, the peer no such session, or
+ * the session is bound to another link. */
 static struct vc__session *
 session_find(const struct vc__pool_link *pl, uint32_t number)
 {

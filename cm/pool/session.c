@@ -65,6 +65,7 @@ session_alloc(struct vc__peer *peer, struct vc__client *client)
     return s;
 }
 
+/* Gives back the memory of a session: its own, or that of its client. */
 static void
 session_give(struct vc__session *s)
 {

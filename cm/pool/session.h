@@ -143,7 +143,8 @@ struct vc__session {
  * memory, or if the peer allows no more (*full is true). */
 struct vc__session *vc__session_new(struct vc__peer *peer,
                                     struct vc__client *client, bool *full);
-/* Frees an unbound session without requests, also its number. */
+/* Frees a session without requests, also its number. Unbinds it first if it is
+ * bound. */
 void vc__session_free(struct vc__session *s);
 
 /* Binds it to this link and sends its requests in progress. Returns false if

@@ -40,7 +40,8 @@ reply_lost(enum vc__assembly_loss loss, struct vc__reply_frame *reply)
     reply->len = (uint32_t)strlen(text);
 }
 
-/* The request gets its answer. */
+/* The request gets its answer, as *r; NULL if no caller waits for it any more.
+ * The slot stays busy. */
 static void
 session_reply_request_take(struct vc__session *s, struct vc__slot *slot,
                            struct vc__request **r)

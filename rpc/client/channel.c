@@ -273,6 +273,8 @@ vc_channel_close(struct vc_channel *channel)
     return VC_OK;
 }
 
+/* Returns the client of this service in the list from `from` on; NULL: none.
+ * With or without the lock, as clients are only added in front. */
 static struct vc__client *
 client_find(struct vc__client *from, const struct vc_service *service)
 {

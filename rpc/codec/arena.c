@@ -58,7 +58,7 @@ arena_limit(struct vc__arena *a)
     a->end = a->at + (left < room ? left : room);
 }
 
-/* Makes c the newest chunk. */
+/* Makes c the newest chunk; a->before must be up to date. */
 static void
 arena_enter(struct vc__arena *a, struct vc__arena_chunk *c)
 {

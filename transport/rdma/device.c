@@ -324,6 +324,7 @@ all_qps_fail(struct vc__device *d)
     }
 }
 
+/* Handles an event of async_fd, before it is acknowledged; on the holder. */
 static void
 async_handle(struct vc__device *d, const struct ibv_async_event *event)
 {

@@ -50,7 +50,6 @@ struct vc__tcp_wire {
     uint32_t sent, end;
     bool broken;         /* (L) a write failed: a read will report why */
     atomic_bool blocked; /* written under (L): the socket is full */
-    uint64_t probed_ms;  /* (L) when the last probe was sent */
 };
 
 static inline struct vc__tcp_wire *

@@ -123,7 +123,9 @@ vc__tcp_flush(struct vc__wire *w)
         out_write(t);
 }
 
-/* Called after ops->writable(): epoll has reported room. */
+/* Called by vc__link_on_writable() (cm/link/link_io.c) inside ops->writable(),
+ * on the holder: epoll has reported room. There is one ticket, 0, which is not
+ * used. */
 void
 vc__tcp_retire(struct vc__wire *w, uint32_t ticket)
 {
