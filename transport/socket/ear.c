@@ -2,7 +2,10 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * See transport/socket/ear.h. Strangers are never freed while their ear
- * listens: epoll may have found one that is turned away in the same turn. */
+ * listens: epoll may have found one that is turned away in the same turn.
+ * Static functions run on the holder of the engine. Only those that
+ * vc__socket_ear_open() calls may run on another thread, too: spare_open(),
+ * spare_close(), strangers_make() and socket_engine_of(). */
 #define _GNU_SOURCE /* accept4() */
 #include "transport/socket/ear.h"
 
@@ -31,7 +34,9 @@ socket_engine_of(const struct vc__socket_ear *e)
 
 /* --- the spare descriptor ------------------------------------------------- */
 
-/* False when there is none left for it. */
+/* Makes the spare descriptor, unless there is one. Called when the ear opens,
+ * before connections are accepted, and before and after a hello is passed on.
+ * False: no descriptor is left for it. */
 static bool
 spare_open(struct vc__socket_ear *e)
 {
@@ -40,6 +45,8 @@ spare_open(struct vc__socket_ear *e)
     return e->spare >= 0;
 }
 
+/* Called when its descriptor is needed for a connection, and when the ear
+ * closes. */
 static void
 spare_close(struct vc__socket_ear *e)
 {
@@ -50,7 +57,9 @@ spare_close(struct vc__socket_ear *e)
 
 /* --- strangers ------------------------------------------------------------ */
 
-/* It is none any more; its socket is the caller's. */
+/* It is no stranger any more: it was turned away, or its request passed on.
+ * Returns its socket: stranger_ask() has given it to the transport, the other
+ * callers close it. */
 static int
 stranger_release(struct vc__stranger *s)
 {
@@ -65,6 +74,7 @@ stranger_release(struct vc__stranger *s)
     return fd;
 }
 
+/* Called by stranger_drop(). */
 static void
 stranger_log(const struct vc__stranger *s)
 {
@@ -78,7 +88,9 @@ stranger_log(const struct vc__stranger *s)
                 (unsigned)s->len);
 }
 
-/* Turns the stranger away without an answer. */
+/* Turns the stranger away without an answer: its hello is late, invalid or not
+ * wanted by the transport, or there are too many strangers, or no memory for
+ * its timer. */
 static void
 stranger_drop(struct vc__stranger *s)
 {
@@ -95,7 +107,9 @@ on_late(struct vc__timer *timer)
     stranger_drop(caa_container_of(timer, struct vc__stranger, timer));
 }
 
-/* Its hello is whole. */
+/* Its hello is whole, with len bytes after the header. Passes the request to
+ * the listener by request(), or turns the stranger away. Called by
+ * stranger_ready(). */
 static void
 stranger_ask(struct vc__stranger *s, uint32_t len)
 {
@@ -119,8 +133,8 @@ stranger_ask(struct vc__stranger *s, uint32_t len)
     spare_open(e);
 }
 
-/* Called when the stranger's socket is readable. Not a byte more is read than
- * its hello has: what follows is for the wire. */
+/* ready() of a stranger's source: its socket is readable. Not a byte more is
+ * read than its hello has: what follows is for the wire. */
 static void
 stranger_ready(struct vc__source *source)
 {
@@ -148,7 +162,9 @@ stranger_ready(struct vc__source *source)
         stranger_drop(s);
 }
 
-/* Among too many, who has waited longest is the likeliest to say nothing. */
+/* Returns a free place for a stranger, never NULL. If all are taken, turns away
+ * who has waited longest: that one is the likeliest to say nothing. Called by
+ * stranger_come(). */
 static struct vc__stranger *
 stranger_take(struct vc__socket_ear *e)
 {
@@ -158,7 +174,8 @@ stranger_take(struct vc__socket_ear *e)
     return cds_list_entry(e->free.next, struct vc__stranger, node);
 }
 
-/* A connection was accepted: waits for its hello. */
+/* A connection was accepted: waits for its hello. Closes fd if that is not
+ * possible. Called by ear_ready(). */
 static void
 stranger_come(struct vc__socket_ear *e, int fd,
               const struct sockaddr_storage *peer)
@@ -187,7 +204,8 @@ stranger_come(struct vc__socket_ear *e, int fd,
 
 /* --- the ear -------------------------------------------------------------- */
 
-/* A timer: the pause is over, accepts connections again. */
+/* The timer that pause_begin() has started: the pause is over, accepts
+ * connections again. */
 static void
 on_pause(struct vc__timer *timer)
 {
@@ -197,7 +215,8 @@ on_pause(struct vc__timer *timer)
     vc__engine_add(socket_engine_of(e), &e->source);
 }
 
-/* Once, until all that wait have been accepted. */
+/* Logs once, until all that wait have been accepted. Called by
+ * pause_begin(). */
 static void
 starved_log(struct vc__socket_ear *e, int err)
 {
@@ -210,7 +229,8 @@ starved_log(struct vc__socket_ear *e, int err)
     e->starved = true;
 }
 
-/* There are no descriptors, or no memory: the kernel would tell of those that
+/* Called by ear_ready() when there are no descriptors, or no memory: stops
+ * listening to the socket for PAUSE_MS, as the kernel would tell of those that
  * wait all the time. */
 static void
 pause_begin(struct vc__socket_ear *e, int err)
@@ -223,6 +243,8 @@ pause_begin(struct vc__socket_ear *e, int err)
         vc__engine_remove(engine, &e->source);
 }
 
+/* Returns the socket of the next connection; -1 and errno: none, EAGAIN if none
+ * waits. */
 static int
 connection_accept(struct vc__socket_ear *e, struct sockaddr_storage *peer)
 {
@@ -232,7 +254,8 @@ connection_accept(struct vc__socket_ear *e, struct sockaddr_storage *peer)
                    SOCK_NONBLOCK | SOCK_CLOEXEC);
 }
 
-/* In place of the spare one, if there are no others. */
+/* As connection_accept(), but in place of the spare descriptor if there are no
+ * others. Called by ear_ready(). */
 static int
 connection_take(struct vc__socket_ear *e, struct sockaddr_storage *peer)
 {
@@ -244,7 +267,8 @@ connection_take(struct vc__socket_ear *e, struct sockaddr_storage *peer)
     return connection_accept(e, peer);
 }
 
-/* Called when epoll reports that connections wait. */
+/* ready() of the listening socket's source: epoll reports that connections
+ * wait. Takes up to BATCH of them. */
 static void
 ear_ready(struct vc__source *source)
 {
@@ -269,6 +293,7 @@ ear_ready(struct vc__source *source)
     }
 }
 
+/* Called by vc__socket_ear_open(). False: no memory. */
 static bool
 strangers_make(struct vc__socket_ear *e)
 {

@@ -35,14 +35,14 @@ struct vc__socket_ear {
     struct vc__ear ear;
     /* One has said hello: fills in->handle. False: it is turned away without a
      * word. The socket and the descriptors are the transport's when it is
-     * true. */
+     * true. Called by stranger_ask(), on the holder. */
     bool (*offer)(struct vc__ear *ear, struct vc__incoming *in, int fd,
                   const struct vc__socket_fds *fds);
 
     struct vc__source source; /* its fd is the socket; -1: there is none */
     struct vc__timer pause;   /* runs while there are no descriptors */
-    /* Held to be closed when there are no others, so that clients can be refused;
-     * -1: it is in use for that. */
+    /* Held to be closed when there are no others, so that clients can be
+     * refused; -1: it is in use for that. */
     int spare;
     struct vc__stranger *strangers; /* VC__EAR_STRANGERS of them */
     struct cds_list_head waiting;   /* the first has waited longest */
@@ -60,8 +60,9 @@ vc__socket_ear_of(struct vc__ear *ear)
 /* Listens on this socket, which is bound; takes it if it succeeds. 0 or an
  * errno. Any thread; called by listen() of TCP and of shared memory. */
 int vc__socket_ear_open(struct vc__socket_ear *e, int fd);
-/* Called by unlisten() of TCP and of shared memory. Closes all. May be called
- * when it does not listen any more. */
+/* Called by unlisten() of TCP and of shared memory, on the holder. Closes the
+ * socket and all strangers without an answer. May be called when it does not
+ * listen any more. */
 void vc__socket_ear_close(struct vc__socket_ear *e);
 
 #endif

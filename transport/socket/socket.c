@@ -66,6 +66,7 @@ union control {
     struct cmsghdr align;
 };
 
+/* Has the message carry the descriptors of fds. Called by vc__socket_say(). */
 static void
 control_put(struct msghdr *message, union control *control,
             const struct vc__socket_fds *fds)
@@ -101,6 +102,8 @@ vc__socket_say(int fd, uint8_t kind, const void *data, size_t len,
     return (size_t)n == sizeof header + len ? 0 : ENOBUFS;
 }
 
+/* Moves the descriptors that came with a message to fds. Closes those that it
+ * has no room for, and sets fds->cut. Called by vc__socket_read(). */
 static void
 control_get(struct msghdr *message, struct vc__socket_fds *fds)
 {

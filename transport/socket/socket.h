@@ -1,7 +1,10 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Sockets as wires and ears want them. Any thread.
+ * Sockets as wires and ears want them. The functions have no state of their
+ * own. The holder of an engine calls them. Only vc__socket_new() and
+ * vc__socket_addr_len() are called by listen() of a transport, too, on any
+ * thread.
  *
  * Called by: transport/tcp/connect.c (addr_len, new, tune, say),
  * transport/tcp/listen.c (addr_len, new, say), ear.c (addr_plain, tune,
@@ -15,17 +18,21 @@
 #include <sys/socket.h>
 #include <sys/types.h>
 
-/* Bytes that an address of this family has. */
+/* Bytes that an address of this family has, as connect(2) and bind(2) want
+ * them. */
 socklen_t vc__socket_addr_len(const struct sockaddr_storage *addr);
 
-/* An IPv4 address in the form of an IPv6 one becomes itself. */
+/* An IPv4 address in the form of an IPv6 one becomes itself. Called for the
+ * peer of an accepted connection. */
 void vc__socket_addr_plain(struct sockaddr_storage *addr);
 
 /* Returns a socket that does not block, nor outlives an exec; on failure -1,
- * and errno is set. */
+ * and errno is set. Called by dial() and listen() of TCP and of shared
+ * memory. */
 int vc__socket_new(int family);
 
-/* What a connected socket is set to. It fails for none of ours. */
+/* What a socket is set to when it was connected or accepted. It fails for none
+ * of ours. */
 void vc__socket_tune(int fd);
 
 /* Descriptors that go with what is sent, or came with it. */
