@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * How a socket is connected, from either side, and how failures are reported.
- * Each error text has the cause and the remedy. See transport/tcp/wire.h. */
+ * Each error text has the cause and the remedy. All of it runs on the holder of
+ * the wire's engine. See transport/tcp/wire.h. */
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -18,6 +19,8 @@ vc__tcp_refused(struct vc__tcp_wire *t, const struct vc__error *why)
     t->wire.ops->refused(&t->wire, NULL, 0, why, false);
 }
 
+/* Describes why connecting to the peer failed. Called by dial() and hello()
+ * when they fail, and by vc__tcp_connected(). */
 static void
 put_errno(struct vc__error *error, struct vc__wire *w, int err)
 {
@@ -59,6 +62,8 @@ put_errno(struct vc__error *error, struct vc__wire *w, int err)
     }
 }
 
+/* Sets the thread's error. Returns its status, the result of dial() or
+ * hello(). */
 static enum vc_status
 tcp_fail_errno(struct vc__wire *w, int err)
 {
@@ -70,8 +75,8 @@ tcp_fail_errno(struct vc__wire *w, int err)
 
 /* --- the active side ------------------------------------------------------ */
 
-/* Starts connect(2) and returns its errno; EINPROGRESS also if it has
- * succeeded. */
+/* Starts connect(2) and returns its errno, or that of bind(2); EINPROGRESS also
+ * if it has succeeded. Called by dial(). */
 static int
 connect_begin(struct vc__tcp_wire *t)
 {
@@ -88,6 +93,9 @@ connect_begin(struct vc__tcp_wire *t)
     return errno;
 }
 
+/* As the address is known, this connects at once. The timeout is the link's
+ * own. After VC_OK, vc__tcp_connected() reports ready(); or refused(), if
+ * nothing listens there; or unreachable(). */
 enum vc_status
 vc__tcp_dial(struct vc__wire *w, uint32_t timeout_ms)
 {
@@ -156,7 +164,8 @@ vc__tcp_take(struct vc__wire *w, const struct vc__incoming *in)
     vc__tcp_wire_of(w)->source.fd = (int)(intptr_t)in->handle;
 }
 
-/* The socket stays the caller's. */
+/* Sets the thread's error and returns its status. The socket stays the
+ * caller's. Called by accept(). */
 static enum vc_status
 tcp_fail_accept(struct vc__tcp_wire *t, int err)
 {

@@ -20,6 +20,8 @@
 
 /* --- hot sockets --------------------------------------------------------- */
 
+/* Reads each hot socket once, and cools those that were empty for long. Returns
+ * how many reads had data, an end or an error. Called by tcp_on_poll(). */
 static unsigned
 hot_read(struct vc__tcp_context *c)
 {
@@ -36,7 +38,8 @@ hot_read(struct vc__tcp_context *c)
     return n;
 }
 
-/* Called in each turn of the engine. */
+/* poll() of the context's source: called in each turn of the engine. Returns
+ * how much it found. */
 static unsigned
 tcp_on_poll(struct vc__source *s)
 {
@@ -54,7 +57,8 @@ tcp_on_poll(struct vc__source *s)
     return hot_read(c);
 }
 
-/* Before the engine sleeps: epoll will report all sockets. */
+/* arm() of the context's source. Called before the engine sleeps, or is left to
+ * the program's loop: epoll will report all sockets. */
 static void
 tcp_on_arm(struct vc__source *s)
 {

@@ -2,9 +2,10 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * TCP as one engine uses it: what its sockets share, and which sockets are
- * polled. A socket that has received something is hot (polled) for a while, as
- * more is likely to come soon. epoll reports the others. The holder of the
- * engine only, except vc__tcp_open().
+ * polled. A socket that has received something, or has sent a hello or an
+ * accept, is hot (polled) for a while, as more is likely to come soon. epoll
+ * reports the others. The holder of the engine only, except vc__tcp_open() and
+ * vc__tcp_close().
  *
  * Called by: context.c (tcp_context_of), read.c (tcp_context_of, tcp_heat,
  * tcp_cool), wire.c (tcp_context_of, tcp_open, tcp_close), write.c
@@ -50,14 +51,19 @@ vc__tcp_context_of(struct vc__context *c)
 }
 
 /* Entries of the table, called by cm/connect/cm.c: open under its lock, on any
- * thread; close when the engine's contexts are freed. */
+ * thread, when the engine first uses TCP; close by vc_runtime_free(), on its
+ * thread, when no thread advances the engine any more. Open returns VC_OK, or
+ * VC_RESOURCE_EXHAUSTED with the thread's error set. */
 enum vc_status vc__tcp_open(struct vc__context *c,
                             const struct vc__context_opts *opts);
 void vc__tcp_close(struct vc__context *c);
 
-/* Something was received from this wire: polls it. */
+/* Polls the wire, if it is watched: something was received from it (read.c), or
+ * its hello or accept was sent (connect.c). */
 void vc__tcp_heat(struct vc__tcp_wire *t);
-/* Stops polling the wire: nothing more is expected soon. */
+/* Stops polling the wire, if it is polled: nothing more is expected soon, too
+ * many are hot, the engine goes to sleep, or the wire is not watched any
+ * more. */
 void vc__tcp_cool(struct vc__tcp_wire *t);
 
 #endif

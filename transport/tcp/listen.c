@@ -1,7 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Ports to listen at, and rejected requests. See transport/tcp/wire.h. */
+ * Ports to listen at, and rejected requests. Static functions run within
+ * vc__tcp_listen(), on any thread, but tcp_offer(). See transport/tcp/wire.h.
+ */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
@@ -11,8 +13,8 @@
 #include "transport/socket/ear.h"
 #include "transport/tcp/wire.h"
 
-/* Called by the ear, on the holder, when a hello is complete. The handle of a
- * request is its socket. */
+/* offer() of the ear: called on the holder when a hello is complete. The handle
+ * of a request is its socket. Always true: TCP turns nobody away. */
 static bool
 tcp_offer(struct vc__ear *ear, struct vc__incoming *in, int fd,
           const struct vc__socket_fds *fds)
@@ -33,6 +35,8 @@ vc__tcp_reject(const struct vc__incoming *in, const void *data, size_t len)
     close(fd);
 }
 
+/* Sets the error of listen(), from the errno of a call that failed. Returns its
+ * status. */
 static enum vc_status
 tcp_fail_bind(const struct sockaddr *addr, int err)
 {
@@ -60,6 +64,8 @@ tcp_fail_bind(const struct sockaddr *addr, int err)
     }
 }
 
+/* The port of a bound socket, in host order; 0: it is not known. Called by
+ * listen(). */
 static uint16_t
 tcp_port_of(int fd)
 {
@@ -72,8 +78,8 @@ tcp_port_of(int fd)
     return ntohs(((const struct sockaddr_in *)&addr)->sin_port);
 }
 
-/* By default, a socket bound to the IPv6 wildcard accepts IPv4 connections,
- * too. */
+/* Returns 0 or an errno. By default, a socket bound to the IPv6 wildcard
+ * accepts IPv4 connections, too. Called by listen(). */
 static int
 socket_bind(int fd, const struct sockaddr *addr, bool ipv6_only)
 {

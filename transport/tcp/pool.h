@@ -3,8 +3,10 @@
  *
  * Blocks of memory of one size, which sockets hold only while they need them.
  * The last block given back is used next, as it is still in the CPU's caches.
- * Any thread; no other thread may use the pool during vc__tcp_pool_init() and
- * vc__tcp_pool_fini().
+ * A context has two pools. Its blocks to write are taken and put by any thread,
+ * under the lock of the wire's link; its parts of records by the holder of the
+ * engine, which also puts both when a wire is freed. No other thread may use
+ * the pool during vc__tcp_pool_init() and vc__tcp_pool_fini().
  *
  * Called by: context.c (tcp_pool_init, tcp_pool_fini), read.c (tcp_pool_get,
  * tcp_pool_put), write.c (tcp_pool_get, tcp_pool_put), wire.c (tcp_pool_put).
@@ -23,11 +25,13 @@ struct vc__tcp_pool {
     unsigned n_spare;            /* lock */
 };
 
+/* Called by vc__tcp_open(). */
 void vc__tcp_pool_init(struct vc__tcp_pool *pool, size_t size);
-/* All blocks must have been put back. */
+/* Called by vc__tcp_close(). All blocks must have been put back. */
 void vc__tcp_pool_fini(struct vc__tcp_pool *pool);
 
-/* Returns NULL when out of memory. */
+/* Returns a block, which is the caller's until it puts it back. NULL: out of
+ * memory. */
 uint8_t *vc__tcp_pool_get(struct vc__tcp_pool *pool);
 /* NULL is allowed. */
 void vc__tcp_pool_put(struct vc__tcp_pool *pool, uint8_t *block);

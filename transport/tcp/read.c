@@ -3,8 +3,8 @@
  *
  * What a socket receives. All wires of the engine read into one buffer, and
  * records are handled there: the kernel has copied them, so no peer can change
- * them any more. Only the beginning of an incomplete record is kept. See
- * transport/tcp/wire.h. */
+ * them any more. Only the beginning of an incomplete record is kept. All of it
+ * runs on the holder of the engine. See transport/tcp/wire.h. */
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -37,6 +37,8 @@ vc__tcp_unwatch(struct vc__tcp_wire *t)
 
 /* --- ends ---------------------------------------------------------------- */
 
+/* The connection has ended in place of an answer to our hello. Called by
+ * tcp_ended() and tcp_malformed(). */
 static void
 refused_by_end(struct vc__tcp_wire *t, const char *what)
 {
@@ -48,8 +50,9 @@ refused_by_end(struct vc__tcp_wire *t, const char *what)
     vc__tcp_refused(t, &why);
 }
 
-/* The peer has ended the connection; err: the errno, or 0 for an orderly
- * end. */
+/* The connection has ended; err: the errno, or 0 for an orderly end by the
+ * peer. Reports it to the link. Called by vc__tcp_read(), and by bytes_take()
+ * without memory. */
 static void
 tcp_ended(struct vc__tcp_wire *t, int err)
 {
@@ -76,7 +79,8 @@ tcp_ended(struct vc__tcp_wire *t, int err)
     }
 }
 
-/* The peer sent no valid record, or a record that is not allowed now. */
+/* The peer sent no valid record, or a record that is not allowed now. Ends the
+ * connection, and reports it to the link. */
 static void
 tcp_malformed(struct vc__tcp_wire *t)
 {
@@ -93,7 +97,8 @@ tcp_malformed(struct vc__tcp_wire *t)
 
 /* --- records ------------------------------------------------------------- */
 
-/* True while further records may be handled. */
+/* Handles one complete record. True while further records may be handled.
+ * Called by records_take(). */
 static bool
 record_take(struct vc__tcp_wire *t, const struct vc__record *r,
             const uint8_t *body)
@@ -121,7 +126,9 @@ record_take(struct vc__tcp_wire *t, const struct vc__record *r,
     return t->phase == VC__TCP_OPEN;
 }
 
-/* Passes complete records up. Returns the number of bytes handled. */
+/* Passes complete records up. Returns the number of bytes handled: len also
+ * when the rest is ignored, as the connection is not open any more. Called by
+ * bytes_take(). */
 static uint32_t
 records_take(struct vc__tcp_wire *t, const uint8_t *at, uint32_t len)
 {
@@ -142,7 +149,8 @@ records_take(struct vc__tcp_wire *t, const uint8_t *at, uint32_t len)
     return done;
 }
 
-/* Keeps the beginning of an incomplete record. False: no memory. */
+/* Keeps the beginning of an incomplete record. False: no memory. Called by
+ * bytes_take(). */
 static bool
 part_keep(struct vc__tcp_wire *t, const uint8_t *at, uint32_t len)
 {
@@ -157,7 +165,8 @@ part_keep(struct vc__tcp_wire *t, const uint8_t *at, uint32_t len)
     return true;
 }
 
-/* Handles len bytes that were read, after the place of a kept beginning. */
+/* Handles len bytes that were read, after the place of a kept beginning. Called
+ * by vc__tcp_read(). */
 static void
 bytes_take(struct vc__tcp_wire *t, uint32_t len)
 {

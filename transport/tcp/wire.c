@@ -2,8 +2,11 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The operations table of TCP, and setup and teardown of a wire. See
- * transport/tcp/wire.h. The link layer calls the operations as
- * transport/transport.h says. */
+ * transport/tcp/wire.h. Functions named tcp_wire_ are entries of the table,
+ * with the results that transport/transport.h names: cm/link/link_connect.c
+ * calls dial, link_accept.c take, both confirm, link_io.c prepare, promise and
+ * release, link.c leave and fini. All of it runs on the holder of the wire's
+ * engine. While the wire is up, tcp_wire_describe() may run on any thread. */
 #include "transport/tcp/wire.h"
 
 #include <stdio.h>
@@ -15,7 +18,8 @@
 
 /* --- socket events -------------------------------------------------------- */
 
-/* Called when epoll reports the socket. */
+/* ready() of the socket's source: epoll reports it. Has the link send, if there
+ * is room again, and reads. */
 static void
 tcp_on_ready(struct vc__source *s)
 {
@@ -33,6 +37,7 @@ tcp_on_ready(struct vc__source *s)
 
 /* --- setup and teardown --------------------------------------------------- */
 
+/* Called first by dial() and take(). */
 static void
 source_init(struct vc__tcp_wire *t)
 {
@@ -54,8 +59,9 @@ tcp_wire_take(struct vc__wire *w, const struct vc__incoming *in)
     vc__tcp_take(w, in);
 }
 
-/* The window is never lowered: received packets are in the kernel's buffers
- * until they are read, and credits bound them. */
+/* Reserves what a connection may take, of memory_limit; VC_RESOURCE_EXHAUSTED:
+ * too little is left. The window is never lowered: received packets are in the
+ * kernel's buffers until they are read, and credits bound them. */
 static enum vc_status
 tcp_wire_prepare(struct vc__wire *w, const struct vc__receives *r)
 {
@@ -73,6 +79,8 @@ tcp_wire_prepare(struct vc__wire *w, const struct vc__receives *r)
     return VC_OK;
 }
 
+/* Always VC_OK: TCP needs no confirmation. If the peer has left meanwhile, a
+ * read will report it. */
 static enum vc_status
 tcp_wire_confirm(struct vc__wire *w)
 {
@@ -80,7 +88,8 @@ tcp_wire_confirm(struct vc__wire *w)
     return VC_OK;
 }
 
-/* Data left in the block are not sent any more. */
+/* Data left in the block are not sent any more. True: left() follows when the
+ * peer has closed its side. False: it was not open, or has ended. */
 static bool
 tcp_wire_leave(struct vc__wire *w)
 {
@@ -92,6 +101,9 @@ tcp_wire_leave(struct vc__wire *w)
     return shutdown(t->source.fd, SHUT_WR) == 0;
 }
 
+/* Frees all that the wire has. Also called by link_accept.c after an accept()
+ * that failed: then the socket is not `owned`, and stays open for the
+ * reject. */
 static void
 tcp_wire_fini(struct vc__wire *w)
 {
@@ -114,6 +126,8 @@ tcp_wire_fini(struct vc__wire *w)
 
 /* --- the operations table ------------------------------------------------- */
 
+/* Under the lock of the link. Always VC_OK: a receive of TCP needs no memory of
+ * its own. */
 static enum vc_status
 tcp_wire_promise(struct vc__wire *w, uint32_t n)
 {
@@ -121,12 +135,15 @@ tcp_wire_promise(struct vc__wire *w, uint32_t n)
     return VC_OK;
 }
 
+/* Under the lock of the link. */
 static void
 tcp_wire_release(struct vc__wire *w, uint32_t n)
 {
     w->promised -= n;
 }
 
+/* Called through the table by vc__wire_describe(). Leaves `out` as it is if the
+ * socket has no name. */
 static void
 tcp_wire_describe(const struct vc__wire *w, char *out, size_t size)
 {

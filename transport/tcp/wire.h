@@ -62,12 +62,17 @@ vc__tcp_wire_of(struct vc__wire *w)
  * returned data, an end or an error; else 0. Called when the socket is readable
  * (wire.c) or hot (context.c). */
 unsigned vc__tcp_read(struct vc__tcp_wire *t);
-/* Adds the socket to epoll: 0 or an errno; removes it. */
+/* Adds the socket to epoll: 0 or an errno; removes it, if it was added. Watch
+ * is called by dial() and accept(), unwatch when the connection has ended or
+ * the wire is freed. */
 int vc__tcp_watch(struct vc__tcp_wire *t);
 void vc__tcp_unwatch(struct vc__tcp_wire *t);
 
-/* write.c, (L): entries of the table, called by the link. NULL from reserve: no
- * room now. An errno from commit or probe: the connection is broken. */
+/* write.c, (L): entries of the table. The link calls reserve, commit and flush
+ * when it sends (cm/link/link_send.c), retire when there is room again, probe
+ * and proven for keepalive (cm/link/link_keepalive.c). NULL from reserve: no
+ * room now. 0 from commit or probe: done; an errno: the connection is broken.
+ * True from proven: the peer's host has acknowledged since. */
 uint8_t *vc__tcp_reserve(struct vc__wire *w, uint32_t *room);
 int vc__tcp_commit(struct vc__wire *w, uint32_t len);
 void vc__tcp_flush(struct vc__wire *w);
@@ -86,13 +91,15 @@ enum vc_status vc__tcp_accept(struct vc__wire *w, const void *data, size_t len);
 /* Active, while connecting: the socket has become writable or has failed.
  * Called by the source's ready() in wire.c. */
 void vc__tcp_connected(struct vc__tcp_wire *t);
-/* Active: reports to the link that the peer has refused, without private
- * data. */
+/* Active: reports to the link that the peer has refused, without private data.
+ * Called by connect.c when nothing listens there, and by read.c when the peer
+ * ended the connection, or sent nonsense, in place of an answer. */
 void vc__tcp_refused(struct vc__tcp_wire *t, const struct vc__error *why);
 
-/* listen.c. Called by cm/link/listener.c through the table. Listen: any thread.
- * Unlisten: the holder of the ear's engine. Reject: the holder of any engine.
- */
+/* listen.c. Called by cm/link/listener.c through the table. Listen and port:
+ * any thread. Unlisten: the holder of the ear's engine. Reject: the holder of
+ * any engine. Listen returns a status as in transport/transport.h; port a port
+ * in host order, 0 if the kernel did not tell it. */
 enum vc_status vc__tcp_listen(struct vc__ear *ear, const struct sockaddr *addr);
 void vc__tcp_unlisten(struct vc__ear *ear);
 uint16_t vc__tcp_port(const struct vc__ear *ear);

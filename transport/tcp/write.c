@@ -17,6 +17,7 @@
  * ticks every 4 or 10 ms. */
 #define TICK_MS 20u
 
+/* The pool of the blocks to write. */
 static struct vc__tcp_pool *
 blocks_of(struct vc__tcp_wire *t)
 {
@@ -35,6 +36,7 @@ blocked_set(struct vc__tcp_wire *t, bool blocked)
     vc__engine_await_room(t->wire.context->engine, &t->source, blocked);
 }
 
+/* Gives the block back, with what is left in it. Called by out_write(). */
 static void
 out_drop(struct vc__tcp_wire *t)
 {
@@ -43,7 +45,9 @@ out_drop(struct vc__tcp_wire *t)
     t->sent = t->end = 0;
 }
 
-/* Writes as much as the kernel takes. */
+/* Writes as much as the kernel takes. What it does not take stays in the block,
+ * and the wire is `blocked`. After an error, which sets `broken`, the data are
+ * dropped. */
 static void
 out_write(struct vc__tcp_wire *t)
 {
@@ -67,7 +71,8 @@ out_write(struct vc__tcp_wire *t)
     blocked_set(t, false);
 }
 
-/* Makes room for the longest packet; false: there is none. */
+/* Makes room in the block for the longest packet; false: there is none. Called
+ * by reserve(). */
 static bool
 tcp_room_make(struct vc__tcp_wire *t)
 {
@@ -140,6 +145,7 @@ vc__tcp_retire(struct vc__wire *w, uint32_t ticket)
 
 /* --- probes of the host -------------------------------------------------- */
 
+/* False: the kernel tells nothing. Called by probe() and proven(). */
 static bool
 info_get(const struct vc__tcp_wire *t, struct tcp_info *info)
 {
