@@ -3,7 +3,8 @@
  *
  * How a socket of this host is connected, from either side, and how the two
  * ends exchange their regions. Each error text has the cause and the remedy.
- * See transport/shm/wire.h. */
+ * All of it runs on the holder of the wire's engine. See transport/shm/wire.h.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +20,8 @@
 
 /* --- failures ------------------------------------------------------------ */
 
+/* Sets the thread's error, and returns its status. Called by dial() and
+ * hello(), and by on_again(). */
 static enum vc_status
 fail_connect(struct vc__wire *w, int err)
 {
@@ -48,6 +51,8 @@ fail_connect(struct vc__wire *w, int err)
     }
 }
 
+/* Sets the thread's error, and returns its status. Called by dial() when it
+ * gets no socket. */
 static enum vc_status
 fail_socket(struct vc__wire *w, int err)
 {
@@ -57,6 +62,8 @@ fail_socket(struct vc__wire *w, int err)
     return vc__shm_fail(what, "socket(AF_UNIX)", err);
 }
 
+/* Ends the wire, and reports the refusal to the link, with the private data of
+ * a reject, or NULL. */
 static void
 refused_for(struct vc__shm_wire *s, const void *data, uint32_t len,
             const struct vc__error *why)
@@ -66,6 +73,8 @@ refused_for(struct vc__shm_wire *s, const void *data, uint32_t len,
     s->wire.ops->refused(&s->wire, data, len, why, false);
 }
 
+/* Reports to the link that the peer has ended the connection, or sent no valid
+ * answer. Called by vc__shm_answered() and accept_take(). */
 static void
 shm_refused(struct vc__shm_wire *s, const char *what)
 {
@@ -80,7 +89,8 @@ shm_refused(struct vc__shm_wire *s, const char *what)
 
 /* --- the active side ------------------------------------------------------ */
 
-/* A task: connect(2) has succeeded. */
+/* A task, deferred by connect_try(): connect(2) has succeeded, so the link may
+ * send its hello. */
 static void
 on_connected(struct vc__task *task)
 {
@@ -107,7 +117,8 @@ is_trusted(const struct vc__shm_wire *s)
                                       (uid == 0 || uid == geteuid()));
 }
 
-/* Connects, or starts the timer to retry. 0 or an errno. */
+/* Connects, or starts the timer to retry. 0 or an errno; EPERM: the listener is
+ * not trusted. Called by dial() and on_again(). */
 static int
 connect_try(struct vc__shm_wire *s)
 {
@@ -130,7 +141,8 @@ connect_try(struct vc__shm_wire *s)
                : ENOMEM;
 }
 
-/* A timer: the listener was busy (EAGAIN) AGAIN_US ago; tries again. */
+/* A timer: the listener was busy (EAGAIN) AGAIN_US ago; tries again. Reports
+ * unreachable() if that fails. */
 static void
 on_again(struct vc__timer *timer)
 {
@@ -144,6 +156,8 @@ on_again(struct vc__timer *timer)
     }
 }
 
+/* After VC_OK, ready() follows; or unreachable(), if the listener was busy and
+ * a retry fails. The timeout is the link's own. */
 enum vc_status
 vc__shm_dial(struct vc__wire *w, uint32_t timeout_ms)
 {
@@ -160,6 +174,8 @@ vc__shm_dial(struct vc__wire *w, uint32_t timeout_ms)
     return err == 0 ? VC_OK : fail_connect(w, err);
 }
 
+/* Returns what goes with a hello or an accept: the memfd of our region, which
+ * stays the wire's. */
 static struct vc__socket_fds
 fds_of(const struct vc__shm_wire *s)
 {
@@ -181,7 +197,8 @@ vc__shm_hello(struct vc__wire *w, const void *data, size_t len)
     return VC_OK;
 }
 
-/* An accept must come with a region, and no other descriptor. */
+/* An accept must come with a region, and no other descriptor. Returns it; NULL:
+ * it is not valid. Closes the descriptors. Called by accept_take(). */
 static const struct vc__shm_region *
 region_take(struct vc__socket_fds *fds)
 {
@@ -192,7 +209,8 @@ region_take(struct vc__socket_fds *fds)
     return region;
 }
 
-/* The answer is an accept. */
+/* The answer is an accept: opens the wire and calls answered(), or refused()
+ * without a valid region. */
 static void
 accept_take(struct vc__shm_wire *s, const uint8_t *body, uint32_t len)
 {
@@ -213,7 +231,7 @@ accept_take(struct vc__shm_wire *s, const uint8_t *body, uint32_t len)
     }
 }
 
-/* The answer is complete. */
+/* The answer is complete. Called by vc__shm_answered(). */
 static void
 shm_answer_take(struct vc__shm_wire *s)
 {
@@ -266,7 +284,8 @@ vc__shm_take(struct vc__wire *w, const struct vc__incoming *in)
     s->source.fd = s->offer->fd;
 }
 
-/* The offer stays the caller's. */
+/* Sets the thread's error and returns its status. The offer stays the caller's.
+ * Called by accept(). */
 static enum vc_status
 shm_fail_accept(struct vc__shm_wire *s, int err)
 {

@@ -40,7 +40,8 @@ vc__shm_cool(struct vc__shm_wire *s)
     c->context.engine->cold_wires++;
 }
 
-/* Called in each turn of the engine. */
+/* poll() of the context's source: called in each turn of the engine. Returns
+ * the number of packets received. */
 static unsigned
 shm_on_poll(struct vc__source *source)
 {
@@ -61,7 +62,8 @@ shm_on_poll(struct vc__source *source)
     return n;
 }
 
-/* Called before the engine sleeps. Wires that stay hot have packets. */
+/* arm() of the context's source. Called before the engine sleeps, or is left to
+ * the program's loop. Wires that stay hot have packets. */
 static void
 shm_on_arm(struct vc__source *source)
 {

@@ -2,14 +2,14 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Shared memory as one engine uses it, and which wires are polled (hot): those
- * that have received something, until the engine sleeps or, if very many are
- * hot, until nothing has come for a while. The other wires are asleep: the peer
+ * that are new or were woken, until the engine sleeps or, if very many are hot,
+ * until nothing has come for a while. The other wires are asleep: the peer
  * wakes them by a byte in their socket.
  *
  * An eventfd would wake a little faster. But any process that shares it can
  * make our write to it block, by fcntl(2) and a full counter. A socket is
  * written to with MSG_DONTWAIT, which no other process can change. The holder
- * of the engine only, except vc__shm_open().
+ * of the engine only, except vc__shm_open() and vc__shm_close().
  *
  * Called by: context.c (shm_context_of), wire.c (all). */
 #ifndef VC_TRANSPORT_SHM_CONTEXT_H
@@ -38,12 +38,16 @@ vc__shm_context_of(struct vc__context *c)
 }
 
 /* Entries of the table, called by cm/connect/cm.c: open under its lock, on any
- * thread; close when the engine's contexts are freed. */
+ * thread, when the engine first uses shared memory; close by vc_runtime_free(),
+ * on its thread, when no thread advances the engine any more. Open always
+ * returns VC_OK. */
 enum vc_status vc__shm_open(struct vc__context *c,
                             const struct vc__context_opts *opts);
 void vc__shm_close(struct vc__context *c);
 
-/* Starts polling the wire; stops it, even if it has packets. */
+/* Starts polling the wire, if it is open: it has become so, or its socket is
+ * readable. Stops it, even if it has packets: it leaves, has ended, or
+ * vc__shm_in_sleep() has returned true. */
 void vc__shm_heat(struct vc__shm_wire *s);
 void vc__shm_cool(struct vc__shm_wire *s);
 

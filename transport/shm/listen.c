@@ -2,7 +2,9 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Names and paths to listen at, who may connect there, and rejected requests.
- * See transport/shm/wire.h. */
+ * The static functions for requests run on the holder of the ear's engine;
+ * those for listening within vc__shm_listen(), on any thread. See
+ * transport/shm/wire.h. */
 #define _GNU_SOURCE /* struct ucred */
 #include <errno.h>
 #include <grp.h>
@@ -25,7 +27,7 @@
 
 /* "@NAME" stands for an abstract name, which needs no file. The socket's name
  * is made of the name's key, as a redirect has no room for more (doc/wire.md,
- * 2.4). */
+ * 2.4). Called when a client connects and when a server listens. */
 socklen_t
 vc__shm_sockaddr(const struct sockaddr_storage *addr, struct sockaddr_un *out)
 {
@@ -62,7 +64,8 @@ vc__shm_peer(int fd, uint32_t *pid, uint32_t *uid)
     return true;
 }
 
-/* Makes an address for texts, as the client's socket has no name. */
+/* Makes an address for texts, as the client's socket has no name. Called by
+ * offer_make(). */
 static void
 peer_name(struct sockaddr_storage *addr, const struct vc__shm_offer *offer)
 {
@@ -77,7 +80,7 @@ peer_name(struct sockaddr_storage *addr, const struct vc__shm_offer *offer)
 /* True if this user may connect. Files have permissions of their own. A name
  * has none, so only this user and root may connect, unless the mode allows all.
  * A drawn name is open to all: only clients that are connected in another way
- * learn it. */
+ * learn it. Called by offer_make(). */
 static bool
 is_welcome(const struct vc__ear *ear, uint32_t uid)
 {
@@ -86,8 +89,9 @@ is_welcome(const struct vc__ear *ear, uint32_t uid)
            uid == 0;
 }
 
-/* Called by the ear, on the holder, when a hello is complete. False: the client
- * is turned away without an answer. */
+/* offer() of the ear: called on the holder when a hello is complete. True:
+ * in->handle is the offer, which has the socket and the region. False: the
+ * client is turned away without an answer. */
 static bool
 offer_make(struct vc__ear *ear, struct vc__incoming *in, int fd,
            const struct vc__socket_fds *fds)
@@ -127,6 +131,8 @@ vc__shm_reject(const struct vc__incoming *in, const void *data, size_t len)
 
 /* --- listening ------------------------------------------------------------ */
 
+/* Sets the error of listen(), from an errno of shm_listen_at(). Returns its
+ * status. */
 static enum vc_status
 fail_listen(const struct sockaddr *addr, int err)
 {
@@ -165,6 +171,8 @@ fail_listen(const struct sockaddr *addr, int err)
     }
 }
 
+/* Sets the error of listen(), when no region or no socket can be made. Returns
+ * its status. */
 static enum vc_status
 fail_call(const struct sockaddr *addr, const char *call, int err)
 {
@@ -175,8 +183,8 @@ fail_call(const struct sockaddr *addr, const char *call, int err)
     return vc__shm_fail(what, call, err);
 }
 
-/* True if the file is a socket left by a killed process: nobody listens
- * there. */
+/* True if the file is a socket left by a killed process: nobody listens there.
+ * Called by bind_at(). */
 static bool
 is_left_over(const struct sockaddr_un *addr, socklen_t len)
 {
@@ -192,6 +200,8 @@ is_left_over(const struct sockaddr_un *addr, socklen_t len)
     return refused;
 }
 
+/* Binds the socket, in place of a file that is left over. 0 or an errno. Called
+ * by shm_listen_at(). */
 static int
 bind_at(int fd, const struct sockaddr_un *addr, socklen_t len)
 {
@@ -204,7 +214,8 @@ bind_at(int fd, const struct sockaddr_un *addr, socklen_t len)
     return bind(fd, (const struct sockaddr *)addr, len) == 0 ? 0 : errno;
 }
 
-/* Called before listen(2), so that no forbidden client connects. */
+/* Sets the file's group and mode. 0 or an errno; EINVAL: there is no such
+ * group. Called before listen(2), so that no forbidden client connects. */
 static int
 file_set(const struct vc__ear *ear, const char *path)
 {
@@ -220,6 +231,8 @@ file_set(const struct vc__ear *ear, const char *path)
     return chmod(path, ear->opts.mode) == 0 ? 0 : errno;
 }
 
+/* Binds the socket and listens. Returns 0, and then the ear has fd; or an
+ * errno, and no file is left. Called by vc__shm_listen(). */
 static int
 shm_listen_at(struct vc__socket_ear *e, int fd, const struct sockaddr *addr)
 {

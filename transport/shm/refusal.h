@@ -3,7 +3,8 @@
  *
  * Failed system calls that shared memory needs. A container's seccomp profile
  * may always refuse them with EPERM or ENOSYS, and systemd may refuse sockets
- * of this host with EAFNOSUPPORT. Any thread.
+ * of this host with EAFNOSUPPORT. Any thread; called when a socket or a region
+ * could not be made, within dial(), prepare() and listen() of the table.
  *
  * Called by: connect.c (shm_fail), listen.c (shm_fail), wire.c (shm_fail). */
 #ifndef VC_TRANSPORT_SHM_REFUSAL_H

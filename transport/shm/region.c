@@ -16,6 +16,8 @@
 /* Seals that a reader needs, so that its mapping stays valid. */
 #define SEALS_NEEDED (F_SEAL_SHRINK | F_SEAL_GROW)
 
+/* Maps a region. NULL and errno on failure. Called by vc__shm_region_make() and
+ * vc__shm_region_map(). */
 static void *
 shm_map(int fd, int prot)
 {
@@ -65,7 +67,7 @@ vc__shm_region_try(void)
 }
 
 /* True if fd is a region. Not memory of huge pages: it may be missing when
- * read, even if sealed. */
+ * read, even if sealed. Called by vc__shm_region_map(). */
 static bool
 is_region(int fd)
 {

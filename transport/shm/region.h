@@ -76,8 +76,9 @@ vc__shm_newest(uint32_t n, uint32_t offset, uint32_t len)
 _Static_assert(VC__SHM_DATA / VC__SHM_ALIGN <= 1u << 13, "offsets have room");
 _Static_assert(VC__PACKET_MAX < 1u << 14, "lengths have room");
 
-/* Creates a region of zeros, and its memfd *fd. NULL and errno on failure.
- * Called when a wire is prepared. */
+/* Creates a region of zeros, and its memfd *fd; the caller unmaps and closes
+ * them. NULL and errno on failure. Called when a wire is prepared, and by
+ * vc__shm_region_try(). */
 struct vc__shm_region *vc__shm_region_make(int *fd);
 #define VC__SHM_REGION_CALL "memfd_create() and its seals"
 
@@ -85,16 +86,17 @@ struct vc__shm_region *vc__shm_region_make(int *fd);
  * by vc__shm_listen(). */
 int vc__shm_region_try(void);
 
-/* Maps a peer's region for reading. NULL and errno on failure. EPROTO: fd is
- * not a region, a memfd of this size that nobody can shrink; reading anything
- * else might end this process. */
+/* Maps a peer's region for reading; the caller unmaps it, and still owns fd.
+ * NULL and errno on failure. EPROTO: fd is not a region, a memfd of this size
+ * that nobody can shrink; reading anything else might end this process. Called
+ * when a hello or an accept has come. */
 const struct vc__shm_region *vc__shm_region_map(int fd);
 
-/* NULL is allowed. */
+/* NULL is allowed. Called when a wire is freed or a request rejected. */
 void vc__shm_region_unmap(const struct vc__shm_region *region);
 
 /* Gives back the memory of data from here on, which is the end of a page; it
- * becomes zeros. */
+ * becomes zeros. Called by vc__shm_out_trim(). */
 #define VC__SHM_KEPT (8192u - offsetof(struct vc__shm_region, data))
 void vc__shm_region_trim(struct vc__shm_region *region);
 

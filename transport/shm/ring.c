@@ -16,7 +16,7 @@
 
 /* Reads how many packets the peer has copied. Acquire: their bytes may be
  * overwritten only after it. Impossible values are ignored; a false one
- * corrupts only what we send to this peer. */
+ * corrupts only what we send to this peer. Called by reserve and trim. */
 static void
 head_look(struct vc__shm_out *out)
 {
@@ -31,7 +31,7 @@ head_look(struct vc__shm_out *out)
 
 /* Sets `at` to room for the longest packet; false: there is none. While a
  * packet is outstanding, `write` never reaches the start of the oldest one from
- * below: equal means that all is free. */
+ * below: equal means that all is free. Called by vc__shm_out_reserve(). */
 static bool
 room_find(struct vc__shm_out *out)
 {
@@ -114,8 +114,9 @@ struct place {
     uint32_t offset, len;
 };
 
-/* If tail is one ahead, `newest`, which was read before tail, belongs to the
- * packet before, to this one or to the next; its number says which. */
+/* Called by vc__shm_in_take() when there is a packet; the result is not checked
+ * yet. If tail is one ahead, `newest`, which was read before tail, belongs to
+ * the packet before, to this one or to the next; its number says which. */
 static struct place
 shm_place_of(const struct vc__shm_in *in, uint32_t tail, uint32_t newest)
 {
@@ -134,8 +135,9 @@ shm_place_of(const struct vc__shm_in *in, uint32_t tail, uint32_t newest)
     };
 }
 
-/* Most packets are short: copying pieces of constant size takes few
- * instructions. Source and destination have room for whole pieces. */
+/* Called by vc__shm_in_take(). Most packets are short: copying pieces of
+ * constant size takes few instructions. Source and destination have room for
+ * whole pieces. */
 static void
 bytes_copy(uint8_t *restrict to, const uint8_t *restrict from, uint32_t len)
 {
@@ -172,6 +174,7 @@ vc__shm_in_take(struct vc__shm_in *in, uint8_t *out)
     return (int)p.len;
 }
 
+/* Called when the owner of our region stops polling, or polls again. */
 static void
 asleep_set(struct vc__shm_in *in, uint32_t asleep)
 {

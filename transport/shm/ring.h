@@ -65,7 +65,8 @@ int vc__shm_in_take(struct vc__shm_in *in, uint8_t *out);
  * meanwhile, so the owner keeps polling. Called by context.c, before the
  * engine sleeps or when nothing comes. */
 bool vc__shm_in_sleep(struct vc__shm_in *in);
-/* The owner polls again. Called by vc__shm_heat(). */
+/* The owner polls again. Called by vc__shm_heat(), and by vc__shm_in_sleep()
+ * when that returns false. */
 void vc__shm_in_wake(struct vc__shm_in *in);
 
 #endif

@@ -2,8 +2,13 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The operations table of shared memory; packets; setup and teardown of a wire.
- * See transport/shm/wire.h. The link layer calls the operations as
- * transport/transport.h says. */
+ * See transport/shm/wire.h. Functions named shm_wire_ are entries of the table,
+ * with the results that transport/transport.h names: cm/link/link_connect.c
+ * calls dial, link_accept.c take, both confirm, link_io.c prepare, promise and
+ * release, link.c leave and fini, link_send.c reserve, commit and flush,
+ * link_keepalive.c probe and proven. The last five run on any thread, under the
+ * lock of the link; all else of this file on the holder of the wire's
+ * engine. */
 #include "transport/shm/wire.h"
 
 #include <errno.h>
@@ -47,8 +52,8 @@ vc__shm_unwatch(struct vc__shm_wire *s)
     engine->cold_wires--;
 }
 
-/* Handles the packets that the peer has published before its end, then the
- * end. */
+/* Handles the packets that the peer has published before its end, then the end;
+ * err: the errno, or 0 for an orderly end. Called by shm_on_ready(). */
 static void
 shm_ended(struct vc__shm_wire *s, int err)
 {
@@ -67,8 +72,8 @@ shm_ended(struct vc__shm_wire *s, int err)
         w->ops->left(w);
 }
 
-/* Called when epoll reports the socket. Any byte is a wakeup; its value is
- * ignored, as the region has the packets. */
+/* ready() of the socket's source: epoll reports it. Any byte is a wakeup; its
+ * value is ignored, as the region has the packets. */
 static void
 shm_on_ready(struct vc__source *source)
 {
@@ -95,6 +100,8 @@ shm_on_ready(struct vc__source *source)
 
 /* --- packets ------------------------------------------------------------- */
 
+/* The peer's region has invalid contents. Ends the wire, and reports that to
+ * the link. Called by vc__shm_read(). */
 static void
 shm_malformed(struct vc__shm_wire *s)
 {
@@ -130,6 +137,7 @@ shm_wire_reserve(struct vc__wire *w, uint32_t *room)
     return vc__shm_out_reserve(&vc__shm_wire_of(w)->out);
 }
 
+/* Always 0: the packet is in the region, whatever has become of the peer. */
 static int
 shm_wire_commit(struct vc__wire *w, uint32_t len)
 {
@@ -149,8 +157,8 @@ shm_wire_flush(struct vc__wire *w)
         return;
 }
 
-/* The host is this one: nothing is sent. A probe comes when the link is idle, a
- * good moment to trim the region. */
+/* The host is this one: nothing is sent, and 0 is returned. A probe comes when
+ * the link is idle, a good moment to trim the region. */
 static int
 shm_wire_probe(struct vc__wire *w, uint32_t *ticket)
 {
@@ -159,6 +167,7 @@ shm_wire_probe(struct vc__wire *w, uint32_t *ticket)
     return 0;
 }
 
+/* Always true: the host is this one. */
 static bool
 shm_wire_proven(const struct vc__wire *w, uint32_t ticket)
 {
@@ -167,6 +176,8 @@ shm_wire_proven(const struct vc__wire *w, uint32_t ticket)
     return true;
 }
 
+/* Under the lock of the link. Always VC_OK: the ring has room for any
+ * window. */
 static enum vc_status
 shm_wire_promise(struct vc__wire *w, uint32_t n)
 {
@@ -174,6 +185,7 @@ shm_wire_promise(struct vc__wire *w, uint32_t n)
     return VC_OK;
 }
 
+/* Under the lock of the link. */
 static void
 shm_wire_release(struct vc__wire *w, uint32_t n)
 {
@@ -216,8 +228,8 @@ region_size(uint32_t window)
            (window + 2) * (size_t)VC__PACKET_MAX;
 }
 
-/* Few links get full windows; many share the memory. False: not enough is
- * left. */
+/* Few links get full windows; many share the memory. False: not enough is left.
+ * Called by prepare(). */
 static bool
 window_choose(struct vc__wire *w, const struct vc__receives *r)
 {
@@ -234,8 +246,9 @@ window_choose(struct vc__wire *w, const struct vc__receives *r)
     return true;
 }
 
-/* Without a region, memfd is not this wire's descriptor: prepare() has failed
- * or was never called. */
+/* Frees our region, and what it counts of memory_limit. Called by fini(), and
+ * by prepare() when it fails. Without a region, memfd is not this wire's
+ * descriptor. */
 static void
 region_fini(struct vc__shm_wire *s)
 {
@@ -250,6 +263,8 @@ region_fini(struct vc__shm_wire *s)
     s->wire.window = s->wire.promised = 0;
 }
 
+/* Makes our region. VC_RESOURCE_EXHAUSTED: memory_limit is reached;
+ * VC_PERMISSION_DENIED: a call is not allowed; or the status of its errno. */
 static enum vc_status
 shm_wire_prepare(struct vc__wire *w, const struct vc__receives *r)
 {
@@ -282,6 +297,8 @@ vc__shm_begin(struct vc__shm_wire *s, const struct vc__shm_region *theirs)
     vc__shm_heat(s);
 }
 
+/* Always VC_OK: nothing is to be confirmed. If the peer has left meanwhile, its
+ * socket will report it. */
 static enum vc_status
 shm_wire_confirm(struct vc__wire *w)
 {
@@ -289,6 +306,8 @@ shm_wire_confirm(struct vc__wire *w)
     return VC_OK;
 }
 
+/* True: left() follows when the peer has closed its side. False: it was not
+ * open, or has ended. */
 static bool
 shm_wire_leave(struct vc__wire *w)
 {
@@ -301,6 +320,8 @@ shm_wire_leave(struct vc__wire *w)
     return shutdown(s->source.fd, SHUT_WR) == 0;
 }
 
+/* Frees all that the wire has. Also called by link_accept.c after an accept()
+ * that failed: then the socket and the offer stay for the reject. */
 static void
 shm_wire_fini(struct vc__wire *w)
 {

@@ -68,18 +68,21 @@ vc__shm_wire_of(struct vc__wire *w)
     return caa_container_of(w, struct vc__shm_wire, wire);
 }
 
-/* context.c: has the engine poll the hot wires. Called for each wire; only the
- * first call has an effect. */
+/* context.c: has the engine poll the hot wires. Called for each wire, by dial()
+ * and take(); only the first call has an effect. */
 void vc__shm_poll(struct vc__shm_context *c);
 
 /* wire.c: passes received packets up; returns their number. Called when the
  * wire is polled (context.c), when its socket is readable, and when it ends. */
 unsigned vc__shm_read(struct vc__shm_wire *s);
-/* Adds the socket to epoll: 0 or an errno; removes it. */
+/* Adds the socket to epoll: 0 or an errno; removes it, if it was added. Watch
+ * is called by hello() and accept(), unwatch when the connection has ended or
+ * the wire is freed. */
 int vc__shm_watch(struct vc__shm_wire *s);
 void vc__shm_unwatch(struct vc__shm_wire *s);
-/* Both ends have each other's region, `theirs` is the peer's: packets may
- * arrive. */
+/* Both ends have each other's region, `theirs` is the peer's, and the wire's
+ * from now on: packets may arrive. Called by accept(), and when an accept has
+ * come. */
 void vc__shm_begin(struct vc__shm_wire *s, const struct vc__shm_region *theirs);
 
 /* connect.c. Entries of the table: called by the link layer, on the holder of
@@ -94,9 +97,9 @@ enum vc_status vc__shm_accept(struct vc__wire *w, const void *data, size_t len);
  * wire.c. */
 void vc__shm_answered(struct vc__shm_wire *s);
 
-/* listen.c. Called by cm/link/listener.c through the table. Listen: any thread.
- * Unlisten: the holder of the ear's engine. Reject: the holder of any engine.
- */
+/* listen.c. Called by cm/link/listener.c through the table. Listen and port:
+ * any thread. Unlisten: the holder of the ear's engine. Reject: the holder of
+ * any engine. Listen returns a status as in transport/transport.h. */
 enum vc_status vc__shm_listen(struct vc__ear *ear, const struct sockaddr *addr);
 void vc__shm_unlisten(struct vc__ear *ear);
 uint16_t vc__shm_port(const struct vc__ear *ear);
@@ -104,7 +107,8 @@ void vc__shm_reject(const struct vc__incoming *in, const void *data,
                     size_t len);
 
 /* listen.c: the process and user at the other end of this socket, as the kernel
- * knows them (SO_PEERCRED); false: it does not. */
+ * knows them (SO_PEERCRED); false: it does not. Called to decide whether a
+ * client may connect, and whether a listener is trusted. */
 bool vc__shm_peer(int fd, uint32_t *pid, uint32_t *uid);
 
 /* listen.c: the socket's address for a target's address; returns its length. */

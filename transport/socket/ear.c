@@ -46,7 +46,7 @@ spare_open(struct vc__socket_ear *e)
 }
 
 /* Called when its descriptor is needed for a connection, and when the ear
- * closes. */
+ * closes or could not be opened. */
 static void
 spare_close(struct vc__socket_ear *e)
 {
@@ -57,9 +57,9 @@ spare_close(struct vc__socket_ear *e)
 
 /* --- strangers ------------------------------------------------------------ */
 
-/* It is no stranger any more: it was turned away, or its request passed on.
- * Returns its socket: stranger_ask() has given it to the transport, the other
- * callers close it. */
+/* It is no stranger any more: it was turned away, its request was passed on, or
+ * the ear closes. Returns its socket: stranger_ask() has given it to the
+ * transport, the other callers close it. */
 static int
 stranger_release(struct vc__stranger *s)
 {
