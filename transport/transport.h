@@ -219,7 +219,8 @@ struct vc__transport {
     void (*close)(struct vc__context *c);
 
     /* (H) Begins to resolve the route to wire->peer, from wire->source. ready()
-     * or unreachable() follow, as a rule within this time. */
+     * or unreachable() follow, as a rule within this time; over TCP also
+     * refused(), when nothing listens there. */
     enum vc_status (*dial)(struct vc__wire *w, uint32_t timeout_ms);
     /* (H) Passive: gives the wire its connect request. The request remains the
      * caller's until accept() returns VC_OK. */
@@ -260,8 +261,8 @@ struct vc__transport {
 
     /* (L) probe() checks the peer's host without its process; proven() is true
      * when the host has answered this ticket. probe() returns 0, or an errno:
-     * the connection is broken. Both are NULL where the peer's host is this
-     * one. */
+     * the connection is broken. Both are NULL for inproc; over shared memory
+     * the host always answers, and probe() trims the memory. */
     int (*probe)(struct vc__wire *w, uint32_t *ticket);
     bool (*proven)(const struct vc__wire *w, uint32_t ticket);
 

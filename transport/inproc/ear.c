@@ -1,7 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Names to listen at, and requests. See transport/inproc/wire.h. */
+ * Names to listen at, and requests. See transport/inproc/wire.h, which says who
+ * calls each function, and on which thread. */
 #include <string.h>
 
 #include "transport/inproc/wire.h"
@@ -79,6 +80,8 @@ vc__inproc_port(const struct vc__ear *ear)
 
 /* --- requests ------------------------------------------------------------ */
 
+/* Called by vc__inproc_reject(), on the holder of any engine: answers the
+ * request, and ends the half. */
 static void
 inproc_turn_away(struct vc__inproc_half *half, const void *data, size_t len)
 {

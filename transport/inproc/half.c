@@ -31,6 +31,8 @@ vc__inproc_unlock(void)
 
 /* --- queues -------------------------------------------------------------- */
 
+/* Returns a queue with one user, the context. NULL and errno on failure. Called
+ * by vc__inproc_open(). */
 static struct vc__inproc_queue *
 queue_new(void)
 {
@@ -49,7 +51,9 @@ queue_new(void)
 
 static void half_free(struct vc__inproc_half *half);
 
-/* Under the lock. */
+/* One user less; the last one frees the queue, and the halves that have waited
+ * for that. Under the lock, but in vc__inproc_open(), when nobody else knows
+ * the queue. */
 static void
 inproc_queue_put(struct vc__inproc_queue *q)
 {
@@ -78,7 +82,8 @@ vc__inproc_wake(struct vc__inproc_queue *q)
         return; /* the counter is full, and that wakes too */
 }
 
-/* Puts a note into the queue of the half that it is for. Any thread. */
+/* Puts a note into the queue of the half that it is for. Any thread: under the
+ * lock; a packet under the lock of the sender's link instead. */
 static void
 note_put(struct vc__inproc_note *note, uint32_t len)
 {
@@ -97,6 +102,8 @@ vc__inproc_send(struct vc__inproc_half *to, uint32_t len)
 
 /* --- halves -------------------------------------------------------------- */
 
+/* Returns a half of no queue yet; NULL when out of memory. Called by
+ * vc__inproc_pair(). */
 static struct vc__inproc_half *
 half_new(void)
 {
@@ -109,6 +116,7 @@ half_new(void)
     return half;
 }
 
+/* Under the lock. Called by half_put(), and with its queue. */
 static void
 half_free(struct vc__inproc_half *half)
 {
@@ -219,7 +227,7 @@ vc__inproc_end(struct vc__inproc_half *half)
 
 /* Handles the other end's last note. Returns the wire to notify. NULL: none, or
  * the half has moved to the queue of another engine since the note was sent;
- * the note is forwarded there. */
+ * the note is forwarded there. Called by note_handle(). */
 static struct vc__inproc_wire *
 bye_handle(const struct vc__inproc_queue *q, struct vc__inproc_note *note)
 {
@@ -240,7 +248,8 @@ bye_handle(const struct vc__inproc_queue *q, struct vc__inproc_note *note)
     return wire;
 }
 
-/* On the holder of the queue's engine, or in vc__inproc_close(). */
+/* Called by inproc_on_poll(), on the holder of the queue's engine, or by
+ * vc__inproc_close(). */
 static void
 note_handle(struct vc__inproc_context *c, struct vc__inproc_note *note)
 {
@@ -273,7 +282,7 @@ note_handle(struct vc__inproc_context *c, struct vc__inproc_note *note)
 }
 
 /* Returns NULL if there is no note, or one is being added just now; its sender
- * will wake us. */
+ * will wake us. Called by inproc_on_poll(). */
 static struct vc__inproc_note *
 note_take(struct vc__inproc_queue *q)
 {
@@ -285,7 +294,8 @@ note_take(struct vc__inproc_queue *q)
     return caa_container_of(node, struct vc__inproc_note, node);
 }
 
-/* Called in each turn of the engine. */
+/* poll() of the context's source: called on the holder, in each turn of the
+ * engine. Returns the number of notes handled. */
 static unsigned
 inproc_on_poll(struct vc__source *s)
 {
@@ -301,7 +311,9 @@ inproc_on_poll(struct vc__source *s)
     return n;
 }
 
-/* Called before the engine sleeps: the next note must signal the descriptor. */
+/* arm() of the context's source. Called on the holder before the engine sleeps,
+ * or is left to the program's loop: the next note must signal the
+ * descriptor. */
 static void
 inproc_on_arm(struct vc__source *s)
 {
@@ -314,8 +326,8 @@ inproc_on_arm(struct vc__source *s)
     vc__fence();
 }
 
-/* Woken by a note. The first time, the holder starts to poll the queue in each
- * turn. */
+/* ready() of the context's source, on the holder: woken by a note. The first
+ * time, the holder starts to poll the queue in each turn. */
 static void
 inproc_on_ready(struct vc__source *s)
 {
@@ -353,9 +365,9 @@ vc__inproc_open(struct vc__context *context,
     return vc__fail_errno(err, "cannot watch a queue");
 }
 
-/* The notes left are for ends that are over: only a BYE matters. Other threads
- * may be adding packets; the dequeue waits for them, as a BYE may follow
- * them. */
+/* The notes left are for ends that are over, or requests whose listener is
+ * closed: only a BYE and a REQUEST matter, which free halves. Other threads may
+ * be adding packets; the dequeue waits for them, as a BYE may follow them. */
 void
 vc__inproc_close(struct vc__context *context)
 {

@@ -17,8 +17,9 @@
  * queue's notes are members of them.
  *
  * vc__inproc_pair(), vc__inproc_room() and vc__inproc_end() are for the holder
- * of an engine, without the lock. The others: any thread; under a lock if their
- * comment names it.
+ * of an engine, without the lock; vc__inproc_end() also runs within
+ * vc__inproc_close(). The others: any thread; under a lock if their comment
+ * names it.
  *
  * Called by: half.c (inproc_context_of), wire.c (all), ear.c (inproc_lock,
  * inproc_unlock, inproc_tell, inproc_end). */
@@ -89,7 +90,8 @@ struct vc__inproc_half {
     struct vc__inproc_half *next_ended; /* lock */
 };
 
-/* Callbacks, on the holder of the queue's engine. */
+/* Callbacks, in wire.c and ear.c; called by half.c on the holder of the queue's
+ * engine. The request may also be called within vc__inproc_close(). */
 struct vc__inproc_ops {
     void (*packet)(struct vc__inproc_wire *w, const uint8_t *data,
                    uint32_t len);
@@ -113,18 +115,23 @@ vc__inproc_context_of(struct vc__context *c)
     return caa_container_of(c, struct vc__inproc_context, context);
 }
 
-/* The lock of the process; also for the list of listeners. */
+/* The lock of the process; also for the list of listeners. Taken by wire.c and
+ * ear.c while they connect, listen and end. */
 void vc__inproc_lock(void);
 void vc__inproc_unlock(void);
 
 /* Entries of the table, called by cm/connect/cm.c: open under its lock, on any
- * thread; close when the engine's contexts are freed. */
+ * thread, when the engine first uses inproc; close by vc_runtime_free(), on its
+ * thread, when no thread advances the engine any more. Open returns VC_OK, or
+ * the status of an errno, with the thread's error set. */
 enum vc_status vc__inproc_open(struct vc__context *c,
                                const struct vc__context_opts *opts);
 void vc__inproc_close(struct vc__context *c);
 
-/* Called by the wire's dial(). Creates two halves; the first belongs to this
- * context, the other to none yet. NULL when out of memory. */
+/* Called by the wire's dial(). Creates two halves, each the peer of the other.
+ * Returns the first, which belongs to this context, and is the wire's until
+ * vc__inproc_end(). The other belongs to no context yet. NULL when out of
+ * memory. */
 struct vc__inproc_half *vc__inproc_pair(struct vc__inproc_context *c);
 
 /* Called by the wire's prepare(). Allocates room for n packets to this half.
@@ -132,7 +139,8 @@ struct vc__inproc_half *vc__inproc_pair(struct vc__inproc_context *c);
 bool vc__inproc_room(struct vc__inproc_half *half, uint32_t n);
 
 /* Sends a note to the peer of this half, with `said` unless it is NULL. Under
- * the lock. */
+ * the lock. Called by the wire's operations, by unlisten() and reject(), and by
+ * vc__inproc_end(). */
 void vc__inproc_tell(struct vc__inproc_half *half, enum vc__inproc_kind kind,
                      const void *said, size_t len);
 
@@ -142,14 +150,16 @@ void vc__inproc_bind(struct vc__inproc_half *half,
                      struct vc__inproc_queue *queue);
 
 /* Ends the half's own end and notifies the peer (BYE). May free the half.
- * Called when a wire is freed, and when a request is rejected. */
+ * Called when a wire is freed, when a request is rejected, and when it comes
+ * after its listener was closed. */
 void vc__inproc_end(struct vc__inproc_half *half);
 
 /* Sends the packet of len bytes in the next slot of `to`. Under the lock of the
  * sender's link; called by the wire's commit(). */
 void vc__inproc_send(struct vc__inproc_half *to, uint32_t len);
 
-/* Wakes the engine of this queue if it sleeps. */
+/* Wakes the engine of this queue if it sleeps. Called by the wire's flush(),
+ * under the lock of its link, and in half.c after a note that is no packet. */
 void vc__inproc_wake(struct vc__inproc_queue *queue);
 
 extern const struct vc__inproc_ops vc__inproc_ops;

@@ -4,8 +4,13 @@
  * The operations table of inproc. A packet is written directly into the slots
  * of the peer's half. Credits (transport/wire/credit.h) ensure that a slot is
  * free: an end is promised no more receives than the other has slots. See
- * transport/inproc/wire.h. The link layer calls the operations as
- * transport/transport.h says. */
+ * transport/inproc/wire.h. Static functions with `wire_` in their names are
+ * entries of the table, with the results that transport/transport.h names:
+ * cm/link/link_connect.c calls dial and hello, link_accept.c take and accept,
+ * both confirm, link_io.c prepare, promise and release, link.c leave and fini,
+ * link_send.c reserve, commit and flush. The last three run on any thread,
+ * under the lock of the link; all else of this file on the holder of the wire's
+ * engine. */
 #include "transport/inproc/wire.h"
 
 #include <string.h>
@@ -20,6 +25,8 @@ inproc_of(struct vc__wire *w)
 
 /* --- callbacks of the half ----------------------------------------------- */
 
+/* Called by half.c through vc__inproc_ops: a PACKET was received. data is valid
+ * until this returns. */
 static void
 on_packet(struct vc__inproc_wire *i, const uint8_t *data, uint32_t len)
 {
@@ -41,6 +48,8 @@ on_refusal(struct vc__inproc_wire *i)
                          false);
 }
 
+/* Called by half.c through vc__inproc_ops for every note but PACKET and
+ * REQUEST. Reports it to the link. */
 static void
 on_note(struct vc__inproc_wire *i, enum vc__inproc_kind kind)
 {
@@ -89,6 +98,8 @@ inproc_refuse(struct vc__task *task)
         on_refusal(i);
 }
 
+/* A name needs no route: ready() follows at once, from a task.
+ * VC_RESOURCE_EXHAUSTED: out of memory. */
 static enum vc_status
 inproc_wire_dial(struct vc__wire *w, uint32_t timeout_ms)
 {
@@ -111,6 +122,8 @@ inproc_wire_take(struct vc__wire *w, const struct vc__incoming *in)
     inproc_of(w)->half = in->handle;
 }
 
+/* Makes room for `window` packets of the peer. False: no memory, or
+ * memory_limit is reached. Called by prepare(). */
 static bool
 inproc_room_make(struct vc__inproc_wire *i, uint32_t window)
 {
@@ -124,6 +137,8 @@ inproc_room_make(struct vc__inproc_wire *i, uint32_t window)
     return true;
 }
 
+/* Tries half as many receives again and again. VC_RESOURCE_EXHAUSTED: there is
+ * not even room for the least. */
 static enum vc_status
 inproc_wire_prepare(struct vc__wire *w, const struct vc__receives *r)
 {
@@ -142,6 +157,7 @@ inproc_wire_prepare(struct vc__wire *w, const struct vc__receives *r)
     return VC_OK;
 }
 
+/* Always VC_OK: if nobody listens, refused() follows, from a task. */
 static enum vc_status
 wire_hello(struct vc__wire *w, const void *data, size_t len)
 {
@@ -165,6 +181,8 @@ wire_hello(struct vc__wire *w, const void *data, size_t len)
     return VC_OK;
 }
 
+/* VC_UNAVAILABLE: the client has ended meanwhile; the half stays the caller's,
+ * to be rejected. */
 static enum vc_status
 wire_accept(struct vc__wire *w, const void *data, size_t len)
 {
@@ -185,7 +203,7 @@ wire_accept(struct vc__wire *w, const void *data, size_t len)
 }
 
 /* Only the active side sends CONFIRM: the passive side has confirmed by its
- * answer. */
+ * answer. VC_UNAVAILABLE: the peer has ended meanwhile. */
 static enum vc_status
 inproc_wire_confirm(struct vc__wire *w)
 {
@@ -209,6 +227,8 @@ inproc_wire_confirm(struct vc__wire *w)
                     vc__wire_peer(w));
 }
 
+/* True: left() follows when the peer ends, too. False: the peer has ended
+ * already. */
 static bool
 inproc_wire_leave(struct vc__wire *w)
 {
@@ -224,6 +244,8 @@ inproc_wire_leave(struct vc__wire *w)
     return heard;
 }
 
+/* Also called by link_accept.c after an accept() that failed: then the half is
+ * not `owned`, and stays for the reject. */
 static void
 inproc_wire_fini(struct vc__wire *w)
 {
@@ -240,6 +262,7 @@ inproc_wire_fini(struct vc__wire *w)
 
 /* --- packets ------------------------------------------------------------- */
 
+/* Never NULL: see the head of this file. */
 static uint8_t *
 inproc_wire_reserve(struct vc__wire *w, uint32_t *room)
 {
@@ -249,6 +272,7 @@ inproc_wire_reserve(struct vc__wire *w, uint32_t *room)
     return to->slots[to->next % to->n_slots].data;
 }
 
+/* Always 0: what is sent to an end that is over is never received. */
 static int
 inproc_wire_commit(struct vc__wire *w, uint32_t len)
 {
@@ -262,6 +286,7 @@ inproc_wire_flush(struct vc__wire *w)
     vc__inproc_wake(inproc_of(w)->half->peer->queue);
 }
 
+/* Under the lock of the link. Always VC_OK: the slots are there. */
 static enum vc_status
 inproc_wire_promise(struct vc__wire *w, uint32_t n)
 {
@@ -269,6 +294,7 @@ inproc_wire_promise(struct vc__wire *w, uint32_t n)
     return VC_OK;
 }
 
+/* Under the lock of the link. */
 static void
 inproc_wire_release(struct vc__wire *w, uint32_t n)
 {

@@ -3,7 +3,7 @@
  *
  * Wires and ears of inproc; transport/transport.h says of each operation
  * whether the holder of the engine calls it (H) or any thread under the link's
- * lock (L). vc__inproc_request(): the holder of the listener's engine.
+ * lock (L).
  *
  * Called by: wire.c (all). */
 #ifndef VC_TRANSPORT_INPROC_WIRE_H
@@ -28,16 +28,20 @@ struct vc__inproc_ear {
     bool listens; /* the holder's */
 };
 
-/* ear.c. The listener at this address; NULL: none. Any thread, under
- * vc__inproc_lock(). */
+/* ear.c. The listener at this address; NULL: none. It is valid under
+ * vc__inproc_lock() only. Called by the wire's hello(), on the holder, and by
+ * vc__inproc_listen(), on any thread. */
 struct vc__inproc_ear *vc__inproc_find(const struct sockaddr_storage *addr);
 
-/* ear.c: a REQUEST was received. Called by half.c through vc__inproc_ops. */
+/* ear.c: a REQUEST was received. Passes it to the listener, or ends the half if
+ * that was closed meanwhile. Called by half.c through vc__inproc_ops, on the
+ * holder of the listener's engine; or, when the listener was closed, within
+ * vc__inproc_close(). */
 void vc__inproc_request(struct vc__context *c, struct vc__inproc_half *half);
 
-/* ear.c. Called by cm/link/listener.c through the table. Listen: any thread.
- * Unlisten: the holder of the ear's engine. Reject: the holder of any engine.
- * */
+/* ear.c. Called by cm/link/listener.c through the table. Listen and port: any
+ * thread. Unlisten: the holder of the ear's engine. Reject: the holder of any
+ * engine. Listen returns VC_OK, or VC_UNAVAILABLE if the name is taken. */
 enum vc_status vc__inproc_listen(struct vc__ear *ear,
                                  const struct sockaddr *addr);
 void vc__inproc_unlisten(struct vc__ear *ear);

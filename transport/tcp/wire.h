@@ -93,7 +93,7 @@ enum vc_status vc__tcp_accept(struct vc__wire *w, const void *data, size_t len);
 void vc__tcp_connected(struct vc__tcp_wire *t);
 /* Active: reports to the link that the peer has refused, without private data.
  * Called by connect.c when nothing listens there, and by read.c when the peer
- * ended the connection, or sent nonsense, in place of an answer. */
+ * ended the connection without an answer, or sent no valid one. */
 void vc__tcp_refused(struct vc__tcp_wire *t, const struct vc__error *why);
 
 /* listen.c. Called by cm/link/listener.c through the table. Listen and port:
