@@ -7,8 +7,9 @@
  * is made non-blocking, and poll(2) waits. The QP is created only to get a
  * number that no other connection has: an invented number could be taken for
  * that of a former connection. The QP carries nothing. Destroying the id
- * disconnects. All of this runs in the calling thread, which may be any; see
- * transport/rdma/wire.h. */
+ * disconnects. All of this runs within vc__rdma_ask(), in the calling thread,
+ * which may be any. A static function that returns a status: VC_OK, or the
+ * result of vc__rdma_ask(). See transport/rdma/wire.h. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -31,6 +32,7 @@ struct ask {
     struct rdma_cm_event *event; /* to be acknowledged by us; or NULL */
 };
 
+/* Milliseconds until the call's timeout, rounded up; 0: it is over. */
 static int
 rdma_ms_left(const struct ask *a)
 {
@@ -39,6 +41,7 @@ rdma_ms_left(const struct ask *a)
     return now >= a->due ? 0 : (int)((a->due - now + 999) / 1000);
 }
 
+/* Sets the error for a call that failed: `what` could not be done. */
 static enum vc_status
 ask_fail_errno(const struct ask *a, const char *what, int err)
 {
@@ -111,6 +114,7 @@ ask_route_resolve(struct ask *a)
 
 /* --- the connection request ---------------------------------------------- */
 
+/* Creates the QP. On failure ask_end() frees what was made. */
 static enum vc_status
 qp_make(struct ask *a)
 {
@@ -157,6 +161,7 @@ event_await(struct ask *a)
     return NULL;
 }
 
+/* Puts the peer's answer into a->out; any other event is a failure. */
 static enum vc_status
 rdma_answer_take(struct ask *a, const struct rdma_cm_event *e)
 {
@@ -182,6 +187,7 @@ rdma_answer_take(struct ask *a, const struct rdma_cm_event *e)
     return VC_OK;
 }
 
+/* Called when no event has come in time. */
 static enum vc_status
 fail_silent(const struct ask *a, uint32_t timeout_ms)
 {

@@ -72,7 +72,8 @@ vc__fail_pinned(int err, const char *format, ...)
                             what, (unsigned long long)limit.rlim_cur / 1024);
 }
 
-/* Adds a slab of n buffers, all of them free. */
+/* Adds a slab of n buffers, all of them free. Called by vc__buffers_reserve(),
+ * whose errors it returns. */
 static enum vc_status
 slab_add(struct vc__buffers *b, unsigned n)
 {

@@ -1,8 +1,10 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Reads the event channel; finds devices by their struct ibv_device. See
- * transport/rdma/context.h. */
+ * Reads the event channel; finds devices by their struct ibv_device. Static
+ * functions run on the holder of the engine, but channel_make() and
+ * errno_of_channel() on any thread, and watch_end() also within
+ * vc__rdma_close(). See transport/rdma/context.h. */
 #include "transport/rdma/context.h"
 
 #include <errno.h>
@@ -36,6 +38,7 @@ struct watch {
     struct rdma_cm_id *id;
 };
 
+/* Called when the device was removed, and by vc__rdma_close(). */
 static void
 watch_end(struct watch *w)
 {
@@ -54,6 +57,7 @@ watch_on_cm(struct vc__rdma_handler *h, const struct vc__rdma_event *ev)
         watch_end(caa_container_of(h, struct watch, handler));
 }
 
+/* True if the device has a watch already. Called by watch_begin(). */
 static bool
 is_watched(const struct vc__rdma_context *c, const struct ibv_device *device)
 {
@@ -66,6 +70,8 @@ is_watched(const struct vc__rdma_context *c, const struct ibv_device *device)
     return false;
 }
 
+/* Makes the watch's id, bound to the device of the other id. False: librdmacm
+ * refuses. Called by watch_begin(). */
 static bool
 watch_bind(struct vc__rdma_context *c, struct watch *w, struct rdma_cm_id *of)
 {
@@ -80,8 +86,9 @@ watch_bind(struct vc__rdma_context *c, struct watch *w, struct rdma_cm_id *of)
     return false;
 }
 
-/* Watches the device of this id. If this fails, the ids of links receive the
- * removal while there are any. */
+/* Watches the device of this id, unless it is watched. If this fails, the ids
+ * of links receive the removal while there are any. Called by vc__rdma_device()
+ * for a new device. */
 static void
 watch_begin(struct vc__rdma_context *c, struct rdma_cm_id *of)
 {
@@ -99,7 +106,8 @@ watch_begin(struct vc__rdma_context *c, struct rdma_cm_id *of)
         free(w);
 }
 
-/* Called for each DEVICE_REMOVAL, before the handler of its id. */
+/* Called by events_ready() for each DEVICE_REMOVAL, before the handler of its
+ * id. Dooms the engine's devices of these verbs. */
 static void
 device_removed(struct vc__rdma_context *c, const struct ibv_context *verbs)
 {
@@ -113,6 +121,7 @@ device_removed(struct vc__rdma_context *c, const struct ibv_context *verbs)
 
 /* --- events ------------------------------------------------------------ */
 
+/* Called by events_ready(), before the event is acknowledged. */
 static void
 rdma_event_copy(struct vc__rdma_event *out, const struct rdma_cm_event *in)
 {
@@ -130,6 +139,7 @@ rdma_event_copy(struct vc__rdma_event *out, const struct rdma_cm_event *in)
     }
 }
 
+/* Called by events_ready() for each event. */
 static void
 event_count(struct vc__ledger *l, enum rdma_cm_event_type type)
 {
@@ -197,8 +207,8 @@ events_ready(struct vc__source *s)
 
 #define CM_DEVICE "/dev/infiniband/rdma_cm"
 
-/* librdmacm reports ENOENT also for a device that exists but may not be
- * opened. */
+/* librdmacm reports ENOENT also for a device that exists but may not be opened:
+ * returns EACCES then, else err. Called by vc__rdma_fail_channel(). */
 static int
 errno_of_channel(int err)
 {
@@ -282,6 +292,8 @@ vc__rdma_forbidden(char path[VC__NODE_TEXT], bool all)
     return refused;
 }
 
+/* Makes the event channel and adds it to the engine's epoll. Returns the result
+ * of vc__rdma_open(), which calls it. */
 static enum vc_status
 channel_make(struct vc__rdma_context *c)
 {

@@ -6,8 +6,8 @@
  * the ids of its wires may have been destroyed before. Events are copied and
  * acknowledged at once, so that a handler may destroy the id of its event
  * (otherwise rdma_destroy_id(3) would wait for ever). The holder of the engine
- * only, except vc__rdma_open() and the functions that use no context: any
- * thread.
+ * only, except vc__rdma_open(), vc__rdma_close() and the functions that use no
+ * context: any thread.
  *
  * Called by: context.c (rdma_context_of), listen.c (rdma_context_of,
  * rdma_errno, rdma_forbidden, rdma_lacks_descriptors, rdma_has_met), wire.c
@@ -73,9 +73,10 @@ vc__rdma_errno(int result)
     return result < -1 ? -result : errno;
 }
 
-/* Entries of the table vc__rdma (transport/transport.h). Called by
- * cm/connect/cm.c when an engine begins to use RDMA, on any thread under its
- * lock, and when the runtime ends. On failure of open, nothing is left open. */
+/* Entries of the table vc__rdma (transport/transport.h), called by
+ * cm/connect/cm.c: open under its lock, on any thread, when the engine first
+ * uses RDMA; close by vc_runtime_free(), on its thread, when no thread advances
+ * the engine any more. On failure of open, nothing is left open. */
 enum vc_status vc__rdma_open(struct vc__context *c,
                              const struct vc__context_opts *opts);
 void vc__rdma_close(struct vc__context *c);

@@ -3,7 +3,8 @@
  *
  * Completions and receives of one device. Every receive is posted to the SRQ;
  * credits (transport/wire/credit.h) ensure that no peer sends when it is empty.
- * See transport/rdma/device.h. */
+ * Static functions run on the holder of the engine. See
+ * transport/rdma/device.h. */
 #include "transport/rdma/device.h"
 
 #include <errno.h>
@@ -60,6 +61,8 @@ vc__device_account(struct vc__device *d)
 
 /* --- QPs by number ----------------------------------------------------- */
 
+/* Returns the place of this QP in the table, which holds NULL if there is none;
+ * NULL: that part of the table does not exist. */
 static struct vc__qp **
 qp_entry(struct vc__device *d, uint32_t qpn)
 {
@@ -92,7 +95,8 @@ vc__device_del_qp(struct vc__device *d, struct vc__qp *qp)
 
 /* --- receives ---------------------------------------------------------- */
 
-/* Posts the chain of handled buffers again. */
+/* Posts the chain of handled buffers again. Called when the chain is long
+ * enough, by the next poll without completions, and for new receives. */
 static void
 receives_repost(struct vc__device *d)
 {
@@ -135,7 +139,8 @@ receive_give_back(struct vc__device *d, struct vc__buffer *b)
         receives_repost(d);
 }
 
-/* Posts n new receives. */
+/* Posts n new receives. Errors as vc__buffers_reserve(). Called by
+ * receives_add(). */
 static enum vc_status
 receives_post(struct vc__device *d, unsigned n)
 {
@@ -150,7 +155,8 @@ receives_post(struct vc__device *d, unsigned n)
     return VC_OK;
 }
 
-/* Posts n new receives, with room in the CQ for their completions. */
+/* Posts n new receives, with room in the CQ for their completions. Called by
+ * vc__device_grant() and receives_replace(); errors as vc__device_grant(). */
 static enum vc_status
 receives_add(struct vc__device *d, unsigned n)
 {
@@ -194,7 +200,8 @@ vc__device_ungrant(struct vc__device *d, unsigned n)
     vc__device_account(d);
 }
 
-/* Has the device report once when fewer than LOW_RECEIVES are left. */
+/* Has the device report once when fewer than LOW_RECEIVES are left. Called when
+ * the device is opened, and after each such report. */
 static void
 receives_watch(struct vc__device *d)
 {
@@ -203,8 +210,9 @@ receives_watch(struct vc__device *d)
     ibv_modify_srq(d->srq, &attr, IBV_SRQ_LIMIT);
 }
 
-/* Receives were lost: posts VC__SPARE_RECEIVES new ones. Without memory for
- * them, the peers' sends are retried (RNR) until some receives come back. */
+/* Called by async_handle(). Receives were lost: posts VC__SPARE_RECEIVES new
+ * ones. Without memory for them, the peers' sends are retried (RNR) until some
+ * receives come back. */
 static void
 receives_replace(struct vc__device *d)
 {
@@ -216,6 +224,8 @@ receives_replace(struct vc__device *d)
 
 /* --- completions ------------------------------------------------------- */
 
+/* A receive has completed: passes its packet, or its failure, to the wire by
+ * qp->ops. Called by completion_handle(). */
 static void
 receive_handle(struct vc__device *d, struct vc__qp *qp, const struct ibv_wc *wc)
 {
@@ -230,6 +240,8 @@ receive_handle(struct vc__device *d, struct vc__qp *qp, const struct ibv_wc *wc)
     receive_give_back(d, b);
 }
 
+/* Passes a completion to the QP that it is of, if there still is one. Called by
+ * completions_poll(). */
 static void
 completion_handle(struct vc__device *d, const struct ibv_wc *wc)
 {
@@ -246,8 +258,8 @@ completion_handle(struct vc__device *d, const struct ibv_wc *wc)
         qp->ops->failed(qp, wc->status);
 }
 
-/* True if completions of the last poll are unhandled, or a new poll finds
- * some. */
+/* True if completions of the last poll are unhandled, or a new poll finds some.
+ * Called by completions_poll(). */
 static bool
 completions_found(struct vc__device *d)
 {
@@ -310,6 +322,8 @@ completions_ready(struct vc__source *s)
 
 /* --- asynchronous events ----------------------------------------------- */
 
+/* Tells all wires of the device that it has failed. Called by
+ * async_handle(). */
 static void
 all_qps_fail(struct vc__device *d)
 {
@@ -354,7 +368,8 @@ async_handle(struct vc__device *d, const struct ibv_async_event *event)
     }
 }
 
-/* Handles one event; false when there is none. */
+/* Handles one event; false when there is none. Called by async_ready() and
+ * vc__device_drain(). */
 static bool
 async_next(struct vc__device *d)
 {
@@ -393,6 +408,8 @@ vc__device_drain(struct vc__device *d)
 
 /* --- opening and closing ----------------------------------------------- */
 
+/* Adds the device's descriptors to the engine's epoll, both or none. Called by
+ * vc__device_new(), whose result it returns. */
 static enum vc_status
 sources_add(struct vc__device *d)
 {
@@ -471,7 +488,8 @@ vc__device_get(struct vc__device *d)
     d->users++;
 }
 
-/* Deferred, because an event of the device may be being handled. */
+/* Has a doomed device without users freed by device_bury(). Deferred, because
+ * an event of the device may be being handled. Called by put and doom. */
 static void
 bury_if_unused(struct vc__device *d)
 {

@@ -3,7 +3,8 @@
  *
  * One RDMA device as one engine uses it: protection domain, completion queue,
  * shared receive queue, registered buffers, and the QPs bound to them. The
- * holder of the engine only.
+ * holder of the engine only; but vc__device_free() is also called by
+ * vc__rdma_close(), when no thread advances the engine any more.
  *
  * Called by: context.c (new, free, get, doom), wire.c (put, grant, ungrant),
  * qp.c (cq_more, cq_less, account, add_qp, del_qp, drain), device_queues.c

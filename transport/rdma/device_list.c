@@ -36,7 +36,8 @@ vc__device_list_is_near(const uintptr_t *at, unsigned n)
 }
 
 /* Returns the number of devices. Also checks whether they are near each other,
- * with the removed one unless it is NULL. */
+ * with the removed one unless it is NULL. Called by read_main() and
+ * let_go_main(), on their threads. */
 static unsigned
 devices_read(const struct ibv_device *removed)
 {
@@ -55,7 +56,8 @@ devices_read(const struct ibv_device *removed)
     return removed != NULL ? n - 1 : n;
 }
 
-/* Main function of the thread that reads the list. */
+/* Main function of the thread of vc__device_list_read(), which reads the list.
+ * Its result is not used. */
 static void *
 read_main(void *arg)
 {
@@ -65,7 +67,8 @@ read_main(void *arg)
     return NULL;
 }
 
-/* Main function of the thread that has librdmacm compare its list. */
+/* Main function of the thread of vc__device_list_let_go(), which has librdmacm
+ * compare its list. Its result is not used. */
 static void *
 let_go_main(void *removed)
 {

@@ -27,14 +27,17 @@
 struct ibv_device;
 
 /* Makes librdmacm read the system's devices; to be called before any other use
- * of librdmacm. */
+ * of librdmacm: by vc__rdma_open() and vc__rdma_ask(). */
 void vc__device_list_read(void);
 
-/* Calls vc__device_list_read() if a device was removed that may be back now. */
+/* Calls vc__device_list_read() if a device was removed that may be back now.
+ * Called before an id is made to dial, to listen or to ask. */
 void vc__device_list_expect(void);
 
 /* Makes librdmacm close this device, which was removed; we have nothing of it
- * open. `removed` may be freed already. */
+ * open. `removed` may be freed already. Called on the holder, when a doomed
+ * device was freed, or a listener's device was removed that no wire has
+ * used. */
 void vc__device_list_let_go(const struct ibv_device *removed);
 
 /* True if dev_cmp() sorts these n pointers correctly: they are at most 2^31 - 1

@@ -26,12 +26,15 @@ vc__device_fail(const struct vc__device *d, const char *what, int err)
                            ibv_get_device_name(d->verbs->device), what);
 }
 
+/* False, and errno is set, on failure. Called by queues_make(). */
 static bool
 rdma_nonblocking(int fd)
 {
     return fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK) == 0;
 }
 
+/* Makes the PD, CQ and SRQ. On failure, vc__device_close() frees what was made.
+ * Called by device_make(). */
 static enum vc_status
 queues_make(struct vc__device *d)
 {
@@ -61,6 +64,8 @@ queues_make(struct vc__device *d)
     return VC_OK;
 }
 
+/* Called by vc__device_open(), which closes the device on failure. Errors as
+ * vc__device_new(). */
 static enum vc_status
 device_make(struct vc__device *d, size_t memory)
 {

@@ -29,7 +29,8 @@ enum vc_status vc__device_fail(const struct vc__device *d, const char *what,
  * vc__device_try(). */
 struct vc__device *vc__device_open(struct ibv_device *device, size_t memory,
                                    unsigned warm);
-/* Closes the device; updates the ledger of its engine, if it has one. */
+/* Closes the device and frees it; updates the ledger of its engine, if it has
+ * one. Called when a device is freed or was tried, or could not be opened. */
 void vc__device_close(struct vc__device *d);
 
 /* Tests whether a first connection could get what it needs from this device:

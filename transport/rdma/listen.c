@@ -1,7 +1,10 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A listening id, and rejected requests. See transport/rdma/wire.h. */
+ * A listening id, and rejected requests. The static functions for requests run
+ * on the holder of the ear's engine; those for listening within
+ * vc__rdma_listen(), on any thread, and return its result unless they say
+ * otherwise. See transport/rdma/wire.h. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <string.h>
@@ -19,6 +22,8 @@ rdma_ear_of(struct vc__ear *ear)
 
 /* --- requests ------------------------------------------------------------ */
 
+/* Passes a connect request, with its id, to the listener. Called by
+ * listen_on_event(). */
 static void
 rdma_on_request(struct vc__ear *ear, const struct vc__rdma_event *ev)
 {
@@ -34,7 +39,7 @@ rdma_on_request(struct vc__ear *ear, const struct vc__rdma_event *ev)
 
 /* The device of the listener was removed. The id receives nothing more and is
  * destroyed, because librdmacm keeps a PD for it. If no wire has used the
- * device, librdmacm must close the device, too. */
+ * device, librdmacm must close the device, too. Called by listen_on_event(). */
 static void
 on_removal(struct vc__rdma_ear *r)
 {
@@ -84,6 +89,7 @@ vc__rdma_reject(const struct vc__incoming *in, const void *data, size_t len)
 
 /* --- listening ----------------------------------------------------------- */
 
+/* Sets the error for a device node that this user may not open. */
 static enum vc_status
 fail_forbidden(const char *at, const char *node)
 {
@@ -93,6 +99,8 @@ fail_forbidden(const char *at, const char *node)
                     at, node);
 }
 
+/* Sets the error for a call that failed with this errno; `what` it was to
+ * do. */
 static enum vc_status
 rdma_fail_bind(const struct sockaddr *addr, const char *what, int err)
 {
@@ -124,8 +132,8 @@ rdma_fail_bind(const struct sockaddr *addr, const char *what, int err)
     return vc__fail_errno(err, "cannot %s at %s", what, text);
 }
 
-/* Succeeds if one device passes, or if there is none: one may be added
- * later. */
+/* Succeeds if one device passes, or if there is none: one may be added later.
+ * Called by device_try() for the wildcard address. */
 static enum vc_status
 any_device_try(void)
 {
@@ -165,6 +173,7 @@ device_try(struct rdma_cm_id *id, const struct sockaddr *addr)
     return vc__error_raise(&error);
 }
 
+/* 0, or an errno. Called by options_set(). */
 static int
 rdma_option_set(struct rdma_cm_id *id, int option, bool on)
 {
@@ -175,7 +184,7 @@ rdma_option_set(struct rdma_cm_id *id, int option, bool on)
 }
 
 /* Must be called before the id is bound. The system may have another default
- * for IPv6 (net.ipv6.bindv6only). */
+ * for IPv6 (net.ipv6.bindv6only). 0, or an errno. */
 static int
 options_set(const struct vc__rdma_ear *r, const struct sockaddr *addr)
 {

@@ -41,7 +41,8 @@ vc__qp_buffer(struct vc__qp *qp)
 }
 
 /* True if the next send must be signalled: it fills half of the queue, or of
- * the buffers, with sends since the last signalled one. */
+ * the buffers, with sends since the last signalled one. Called by
+ * vc__qp_send(). */
 static bool
 signal_due(const struct vc__qp *qp, bool takes)
 {
@@ -50,6 +51,8 @@ signal_due(const struct vc__qp *qp, bool takes)
                          (qp->n_buffers + 1) / 2);
 }
 
+/* Accounts for a work request that was posted. Called by vc__qp_send() and
+ * vc__qp_probe(). */
 static void
 sent_account(struct vc__qp *qp, bool takes, bool signal)
 {
@@ -120,7 +123,7 @@ vc__qp_retire(struct vc__qp *qp, uint32_t number)
 /* --- transitions ------------------------------------------------------- */
 
 /* Gets the attributes that id has for the transition to `state`. 0, or an
- * errno. */
+ * errno. Called for the transitions below. */
 static int
 attr_of(struct rdma_cm_id *id, enum ibv_qp_state state,
         struct ibv_qp_attr *attr, int *mask)
@@ -200,6 +203,8 @@ vc__qp_to_error(struct vc__qp *qp)
 
 /* --- creation and destruction ------------------------------------------ */
 
+/* Takes n send buffers for a QP that is set up. Errors as
+ * vc__buffers_reserve(). Called by vc__qp_init(). */
 static enum vc_status
 buffers_take(struct vc__qp *qp, uint32_t n)
 {
@@ -213,6 +218,8 @@ buffers_take(struct vc__qp *qp, uint32_t n)
     return VC_OK;
 }
 
+/* Destroys a QP that is not in the cache. Called when it cannot be kept, or the
+ * device is closed. */
 static void
 warm_destroy(struct vc__qp_cache *cache, struct vc__warm_qp *w)
 {
@@ -239,7 +246,7 @@ static const uint16_t inline_steps[] = {
 #define INLINE_STEPS (sizeof inline_steps / sizeof inline_steps[0])
 
 /* Creates a QP. NULL and errno when the adapter refuses; *max_inline is the
- * size that it granted. */
+ * size that it granted. Called by qp_create(). */
 static struct ibv_qp *
 qp_create_with(const struct vc__device *d, uint32_t depth, uint32_t wanted,
                uint32_t *max_inline)
@@ -261,6 +268,8 @@ qp_create_with(const struct vc__device *d, uint32_t depth, uint32_t wanted,
     return qp;
 }
 
+/* Creates a QP with as many inline bytes as the adapter grants. NULL and errno
+ * on failure. Called by warm_make(). */
 static struct ibv_qp *
 qp_create(const struct vc__device *d, uint32_t depth, uint32_t *max_inline)
 {
@@ -271,6 +280,8 @@ qp_create(const struct vc__device *d, uint32_t depth, uint32_t *max_inline)
     return qp;
 }
 
+/* Creates a QP that is not in the cache. NULL and vc__error_last() on failure.
+ * Called by warm_take(). */
 static struct vc__warm_qp *
 warm_make(struct vc__device *d, uint32_t depth)
 {
@@ -291,7 +302,8 @@ warm_make(struct vc__device *d, uint32_t depth)
     return w;
 }
 
-/* Takes a QP from the cache, or creates one. */
+/* Takes a QP from the cache, or creates one, and puts it into the device's
+ * table. Called by vc__qp_init(), whose errors it returns. */
 static enum vc_status
 warm_take(struct vc__qp *qp)
 {
@@ -315,6 +327,8 @@ warm_take(struct vc__qp *qp)
     return status;
 }
 
+/* False: the adapter refuses; the QP is to be destroyed. Called by
+ * warm_give(). */
 static bool
 warm_reset(struct vc__warm_qp *w)
 {
@@ -324,7 +338,8 @@ warm_reset(struct vc__warm_qp *w)
 }
 
 /* Moves the QP to INIT now, when no connection waits for it: its next
- * connection most likely uses the same port. */
+ * connection most likely uses the same port. False: the adapter refuses. Called
+ * by warm_give(). */
 static bool
 warm_init(struct vc__warm_qp *w)
 {

@@ -108,7 +108,7 @@ int vc__qp_to_rts(struct vc__qp *qp, struct rdma_cm_id *id,
 void vc__qp_to_error(struct vc__qp *qp);
 
 /* From here on, wire.c calls for the operations of the wire, under the link's
- * lock, on any thread. */
+ * lock: on any thread, but probe and retire on the holder of the engine. */
 
 /* True if a packet can be posted now: an inline packet; any packet. */
 bool vc__qp_has_room(const struct vc__qp *qp);

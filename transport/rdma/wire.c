@@ -4,8 +4,12 @@
  * The operations table of RDMA, and moving packets. A packet is written into a
  * registered buffer or, while all of those are in use, into a small array to be
  * sent inline. A short packet is sent inline from either. See
- * transport/rdma/wire.h. The link layer calls the operations as
- * transport/transport.h says. */
+ * transport/rdma/wire.h. Functions named rdma_wire_ are entries of the table,
+ * with the results that transport/transport.h names. Under the lock of the
+ * link, cm/link/link_send.c calls reserve and commit, on any thread; and
+ * link_io.c calls retire, link_keepalive.c probe and proven, on the holder of
+ * the engine. All else runs on the holder, too. While the wire is up,
+ * rdma_wire_describe() may run on any thread. */
 #include "transport/rdma/wire.h"
 
 #include <errno.h>
@@ -24,6 +28,8 @@ rdma_wire_of(struct vc__qp *qp)
     return &caa_container_of(qp, struct vc__rdma_wire, qp)->wire;
 }
 
+/* received() of qp_ops: device.c has a packet of this QP. Passes it to the
+ * link. */
 static void
 wire_received(struct vc__qp *qp, const uint8_t *data, uint32_t len)
 {
@@ -32,6 +38,8 @@ wire_received(struct vc__qp *qp, const uint8_t *data, uint32_t len)
     w->ops->received(w, data, len);
 }
 
+/* sent() of qp_ops: device.c has the completion of a signalled send. The link
+ * then calls retire(). */
 static void
 wire_sent(struct vc__qp *qp, uint32_t number)
 {
@@ -40,6 +48,8 @@ wire_sent(struct vc__qp *qp, uint32_t number)
     w->ops->writable(w, number);
 }
 
+/* failed() of qp_ops: device.c has a failed completion, or an asynchronous
+ * event. Tells the link. */
 static void
 wire_failed(struct vc__qp *qp, enum ibv_wc_status why)
 {
@@ -53,10 +63,12 @@ static const struct vc__qp_ops qp_ops = {
 
 /* --- sending ------------------------------------------------------------- */
 
-/* Entries of the table vc__rdma: the link calls them under its lock, on any
- * thread. Their results are those of the table: an errno from commit or probe
- * means a broken connection; NULL from reserve means no room now. */
+/* Entries of the table vc__rdma: the link calls them under its lock. Their
+ * results are those of the table: an errno from commit or probe means a broken
+ * connection; NULL from reserve means no room now. */
 
+/* NULL: the send queue is full. Without a free send buffer, the room is what
+ * can be sent inline. */
 static uint8_t *
 rdma_wire_reserve(struct vc__wire *w, uint32_t *room)
 {
@@ -74,6 +86,8 @@ rdma_wire_reserve(struct vc__wire *w, uint32_t *room)
     return r->at;
 }
 
+/* Posts the packet that was written where reserve() said. 0, or an errno: the
+ * connection is broken. */
 static int
 rdma_wire_commit(struct vc__wire *w, uint32_t len)
 {
@@ -82,6 +96,8 @@ rdma_wire_commit(struct vc__wire *w, uint32_t len)
     return vc__qp_send(&r->qp, r->at, len);
 }
 
+/* Called inside writable(): the sends up to this number have completed, so
+ * there is room again. */
 static void
 rdma_wire_retire(struct vc__wire *w, uint32_t ticket)
 {
@@ -89,7 +105,7 @@ rdma_wire_retire(struct vc__wire *w, uint32_t ticket)
 }
 
 /* If the queue has no room for a probe, the last signalled send proves the
- * same. */
+ * same. 0, or an errno: the connection is broken. */
 static int
 rdma_wire_probe(struct vc__wire *w, uint32_t *ticket)
 {
@@ -100,6 +116,7 @@ rdma_wire_probe(struct vc__wire *w, uint32_t *ticket)
     return err;
 }
 
+/* True if the peer's adapter has acknowledged the probe of this ticket. */
 static bool
 rdma_wire_proven(const struct vc__wire *w, uint32_t ticket)
 {
@@ -114,6 +131,8 @@ rdma_wire_proven(const struct vc__wire *w, uint32_t ticket)
 /* Entries of the table vc__rdma: the link calls them on the holder of the
  * engine, to promise the peer n receives more, or n less. */
 
+/* Called under the lock of the link by link_io.c, and without it by
+ * prepare_with(). VC_RESOURCE_EXHAUSTED: no more receives are available. */
 static enum vc_status
 rdma_wire_promise(struct vc__wire *w, uint32_t n)
 {
@@ -124,6 +143,8 @@ rdma_wire_promise(struct vc__wire *w, uint32_t n)
     return status;
 }
 
+/* Called under the lock of the link by link_io.c, and without it when the wire
+ * is freed or its preparation fails. */
 static void
 rdma_wire_release(struct vc__wire *w, uint32_t n)
 {
@@ -146,7 +167,7 @@ vc__rdma_share(unsigned links)
 }
 
 /* The queues are made for `window`; the peer is promised no more than `first`
- * to begin with. */
+ * to begin with. On failure nothing is kept. Called by vc__rdma_prepare(). */
 static enum vc_status
 prepare_with(struct vc__rdma_wire *r, uint32_t window, uint32_t first)
 {
@@ -162,7 +183,8 @@ prepare_with(struct vc__rdma_wire *r, uint32_t window, uint32_t first)
     return status;
 }
 
-/* Gives back what prepare() has taken, if anything. */
+/* Gives back what prepare() has taken, if anything. Called by fini(), and by
+ * prepare() when it fails. */
 static void
 rdma_unprepare(struct vc__rdma_wire *r)
 {
@@ -175,8 +197,9 @@ rdma_unprepare(struct vc__rdma_wire *r)
     r->device = NULL;
 }
 
-/* If other links have pinned memory, this link may get it when they close: then
- * room is lacking, not the limit. */
+/* Sets the error of prepare() and returns its status. If other links have
+ * pinned memory, this link may get it when they close: then room is lacking,
+ * not the limit. */
 static enum vc_status
 fail_prepare(const struct vc__error *why, bool others)
 {

@@ -48,8 +48,9 @@ vc__rdma_wire_of(struct vc__wire *w)
 
 /* What follows are entries of the table vc__rdma. Their results are those of
  * the table. The link layer calls them through wire->transport, on the holder
- * of the wire's engine: prepare from link_io.c, fini and leave from link.c (all
- * in cm/link). Leave returns false if left() does not follow. */
+ * of the wire's engine: prepare from link_io.c, fini and leave from link.c,
+ * fini also from link_accept.c after an accept that failed (all in cm/link).
+ * Leave returns false if left() does not follow. */
 
 /* wire.c: moving packets. */
 enum vc_status vc__rdma_prepare(struct vc__wire *w,
@@ -81,9 +82,10 @@ enum vc_status vc__rdma_ask(const struct sockaddr_storage *addr,
                             const void *data, size_t len, uint32_t timeout_ms,
                             struct vc__asked *out);
 
-/* listen.c. Called by cm/link/listener.c. Listen: any thread. Port is
+/* listen.c. Called by cm/link/listener.c. Listen and port: any thread. Port is
  * in host byte order. Unlisten: the holder of the ear's engine, also from this
- * file when the device is removed. Reject: the holder of any engine. */
+ * file when the device is removed. Reject: the holder of any engine. Listen
+ * returns a status as in transport/transport.h. */
 enum vc_status vc__rdma_listen(struct vc__ear *ear,
                                const struct sockaddr *addr);
 void vc__rdma_unlisten(struct vc__ear *ear);

@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * How rdma_cm connects a wire, from either side, and how its events are
- * reported. Each error text has the cause and the remedy. See
- * transport/rdma/wire.h. */
+ * reported. Each error text has the cause and the remedy. All of it runs on the
+ * holder of the wire's engine. See transport/rdma/wire.h. */
 #include <errno.h>
 #include <string.h>
 
@@ -14,6 +14,8 @@
 
 /* --- failures ------------------------------------------------------------ */
 
+/* Sets the thread's error for a call that failed: `what` could not be done.
+ * Returns its status. */
 static enum vc_status
 wire_connect_fail_errno(struct vc__wire *w, const char *what, int err)
 {
@@ -23,7 +25,9 @@ wire_connect_fail_errno(struct vc__wire *w, const char *what, int err)
     return vc__error_raise(&error);
 }
 
-/* Errors of the source address are returned at once, not as an event. */
+/* Sets the thread's error when dial() cannot resolve the address; returns its
+ * status. Errors of the source address are returned at once, not as an
+ * event. */
 static enum vc_status
 fail_resolve(struct vc__wire *w, int err)
 {
@@ -42,7 +46,8 @@ fail_resolve(struct vc__wire *w, int err)
 
 /* --- events -------------------------------------------------------------- */
 
-/* An event reports that the peer cannot be reached. */
+/* An event reports that the peer cannot be reached: tells the link. Called by
+ * wire_connect_on_event(). */
 static void
 no_way(struct vc__wire *w, const struct vc__rdma_event *ev)
 {
@@ -52,6 +57,8 @@ no_way(struct vc__wire *w, const struct vc__rdma_event *ev)
     w->ops->unreachable(w, &error);
 }
 
+/* The peer's program, or its CM, has rejected: tells the link. Called by
+ * wire_connect_on_event(). */
 static void
 rdma_rejected(struct vc__wire *w, const struct vc__rdma_event *ev)
 {
@@ -62,7 +69,8 @@ rdma_rejected(struct vc__wire *w, const struct vc__rdma_event *ev)
                     ev->status == VC__REJ_STALE_CONN);
 }
 
-/* After ADDR_RESOLVED. */
+/* Called by wire_connect_on_event() after ADDR_RESOLVED. Reports unreachable()
+ * on failure. */
 static void
 wire_connect_route_resolve(struct vc__rdma_wire *r)
 {
@@ -76,7 +84,8 @@ wire_connect_route_resolve(struct vc__rdma_wire *r)
 }
 
 /* Sets the number of concurrent RDMA READs: the least of our wish, the limit of
- * our device, and the peer's offer. */
+ * our device, and the peer's offer. Called by hello() and accept(), and when
+ * the peer has accepted. */
 static void
 reads_agree(struct vc__rdma_wire *r, unsigned in, unsigned out)
 {
@@ -88,6 +97,7 @@ reads_agree(struct vc__rdma_wire *r, unsigned in, unsigned out)
         vc__rdma_reads(opts->reads_out, out, attr->max_qp_init_rd_atom);
 }
 
+/* The peer has accepted. Called by wire_connect_on_event(). */
 static void
 rdma_responded(struct vc__rdma_wire *r, const struct vc__rdma_event *ev)
 {
@@ -153,7 +163,7 @@ wire_connect_on_event(struct vc__rdma_handler *h,
 /* --- the active side ----------------------------------------------------- */
 
 /* Must be called before the route is resolved, which puts the TOS into the path
- * and the request. 0, or an errno. */
+ * and the request. 0, or an errno. Called by dial(). */
 static int
 tos_set(const struct vc__rdma_wire *r)
 {
@@ -231,6 +241,8 @@ vc__rdma_hello(struct vc__wire *w, const void *data, size_t len)
     return err == 0 ? VC_OK : wire_connect_fail_errno(w, "connect", err);
 }
 
+/* After the peer has accepted. VC_UNAVAILABLE: it has disconnected since.
+ * Called by vc__rdma_confirm(). */
 static enum vc_status
 confirm_active(struct vc__rdma_wire *r)
 {
@@ -264,7 +276,7 @@ vc__rdma_take(struct vc__wire *w, const struct vc__incoming *in)
 }
 
 /* Moves the id from the listener's event channel to this engine's. 0, or an
- * errno. */
+ * errno. Called by accept(). */
 static int
 id_adopt(struct vc__rdma_wire *r)
 {
@@ -276,6 +288,7 @@ id_adopt(struct vc__rdma_wire *r)
                : vc__rdma_errno(rdma_migrate_id(r->id, channel));
 }
 
+/* 0, or an errno; EINVAL: the client has disconnected. Called by accept(). */
 static int
 rdma_accept_send(struct vc__rdma_wire *r, const void *data, size_t len)
 {
@@ -285,7 +298,8 @@ rdma_accept_send(struct vc__rdma_wire *r, const void *data, size_t len)
     return vc__rdma_errno(rdma_accept(r->id, &param));
 }
 
-/* The QP is ready to receive before the peer gets the accept. */
+/* The QP is ready to receive before the peer gets the accept. On failure the id
+ * stays the caller's, to be rejected. */
 enum vc_status
 vc__rdma_accept(struct vc__wire *w, const void *data, size_t len)
 {
@@ -310,7 +324,8 @@ vc__rdma_accept(struct vc__wire *w, const void *data, size_t len)
 }
 
 /* Moves the QP to RTS while the peer's confirmation is under way; packets are
- * handled after that. Fails if the peer has disconnected meanwhile. */
+ * handled after that. VC_UNAVAILABLE: the peer has disconnected meanwhile.
+ * Called by vc__rdma_confirm(). */
 static enum vc_status
 confirm_passive(struct vc__rdma_wire *r)
 {
