@@ -6,9 +6,9 @@
  * with the results that transport/transport.h names: cm/link/link_connect.c
  * calls dial, link_accept.c take, both confirm, link_io.c prepare, promise and
  * release, link.c leave and fini, link_send.c reserve, commit and flush,
- * link_keepalive.c probe and proven. The last five run on any thread, under the
- * lock of the link; all else of this file on the holder of the wire's
- * engine. */
+ * link_keepalive.c probe and proven. The last five run under the lock of the
+ * link; reserve, commit and flush on any thread, all else of this file on the
+ * holder of the wire's engine. */
 #include "transport/shm/wire.h"
 
 #include <errno.h>

@@ -69,10 +69,11 @@ int vc__tcp_watch(struct vc__tcp_wire *t);
 void vc__tcp_unwatch(struct vc__tcp_wire *t);
 
 /* write.c, (L): entries of the table. The link calls reserve, commit and flush
- * when it sends (cm/link/link_send.c), retire when there is room again, probe
- * and proven for keepalive (cm/link/link_keepalive.c). NULL from reserve: no
- * room now. 0 from commit or probe: done; an errno: the connection is broken.
- * True from proven: the peer's host has acknowledged since. */
+ * when it sends (cm/link/link_send.c), on any thread; retire when there is room
+ * again, and probe and proven for keepalive (cm/link/link_keepalive.c), on the
+ * holder. NULL from reserve: no room now. 0 from commit or probe: done; an
+ * errno: the connection is broken. True from proven: the peer's host has
+ * acknowledged since. */
 uint8_t *vc__tcp_reserve(struct vc__wire *w, uint32_t *room);
 int vc__tcp_commit(struct vc__wire *w, uint32_t len);
 void vc__tcp_flush(struct vc__wire *w);

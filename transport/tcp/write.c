@@ -4,7 +4,8 @@
  * What is sent to a socket. The packets of a round are written one after the
  * other into a block and sent by one system call. Data that the kernel does not
  * take stays there until epoll reports room. All of it under the lock of the
- * wire's link, from any thread. See transport/tcp/wire.h. */
+ * wire's link: reserve, commit and flush on any thread; retire, probe and
+ * proven on the holder of the engine. See transport/tcp/wire.h. */
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
