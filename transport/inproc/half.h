@@ -16,10 +16,12 @@
  * those notes out, so halves that are over stay as long as the queue: the
  * queue's notes are members of them.
  *
- * vc__inproc_pair(), vc__inproc_room() and vc__inproc_end() are for the holder
- * of an engine, without the lock; vc__inproc_end() also runs within
- * vc__inproc_close(). The others: any thread; under a lock if their comment
- * names it.
+ * The holder of an engine calls these functions: vc__inproc_pair(),
+ * vc__inproc_room() and vc__inproc_end() without the lock, vc__inproc_bind()
+ * and vc__inproc_tell() under it. When the runtime is freed, notes that are
+ * left are handled within vc__inproc_close(). Any thread may call
+ * vc__inproc_lock(), vc__inproc_unlock(), vc__inproc_wake(), and, under the
+ * lock of the sender's link, vc__inproc_send().
  *
  * Called by: half.c (inproc_context_of), wire.c (all), ear.c (inproc_lock,
  * inproc_unlock, inproc_tell, inproc_end). */

@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The two halves of a ring in a region. The publishing half is used under the
- * lock of a link, the copying half by the holder of the engine. A word of a
- * peer's region is read once, and checked before use.
+ * The two halves of a ring in a region. The publishing half is used by any
+ * thread, under the lock of a link, the copying half by the holder of the
+ * engine. A word of a peer's region is read once, and checked before use.
  *
  * Called by: wire.c (shm_out_reserve, shm_out_commit, shm_out_wakes,
  * shm_out_trim, shm_in_take), ring.c (shm_in_is_empty), context.c
