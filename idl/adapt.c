@@ -2,8 +2,10 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Adapts our request to one that protoc-gen-c accepts. A table says which
- * fields are removed from which message, and which fields are adapted in
- * turn. */
+ * fields are removed from which message, and which fields are adapted in turn.
+ *
+ * All of it runs within adapt_request(), which generate.c calls at most once,
+ * on the only thread of the plugin. New memory is of the arena of `out`. */
 #include "idl/adapt.h"
 
 #include <stddef.h>
@@ -39,6 +41,8 @@ static const struct adapt_rule {
     {ADAPT_FIELD, 17, ADAPT_DROP},     /* proto3_optional */
 };
 
+/* Returns the rule for a field of this number in such a message, or NULL: the
+ * field is copied unchanged. Called by adapt_field(). */
 static const struct adapt_rule *
 rule_find(enum adapt_at at, uint32_t number)
 {
@@ -48,8 +52,8 @@ rule_find(enum adapt_at at, uint32_t number)
     return NULL;
 }
 
-/* Appends the name, and a "_" if it is a word that protoc-gen-c does not
- * escape. */
+/* Appends the name of a field, and a "_" if it is a word that protoc-gen-c does
+ * not escape. Called by adapt_field(). */
 static void
 adapt_name(struct text *out, struct bytes name)
 {
@@ -64,6 +68,8 @@ adapt_name(struct text *out, struct bytes name)
 static void adapt_all(struct text *out, struct bytes bytes, enum adapt_at at,
                       unsigned depth);
 
+/* Appends one field of a message: adapted, unchanged, or not at all, as its
+ * rule says. Called by adapt_all() for each field. */
 static void
 adapt_field(struct text *out, const struct wire_field *field, enum adapt_at at,
             unsigned depth)
@@ -86,9 +92,10 @@ adapt_field(struct text *out, const struct wire_field *field, enum adapt_at at,
                      (struct bytes){(const uint8_t *)inner.data, inner.length});
 }
 
-/* A field is copied unchanged if it is malformed, or nested deeper than
- * request_parse() allows for the fields that it knows: protoc-gen-c has its own
- * checks. */
+/* Appends a message with each field adapted. The rest from a malformed field on
+ * is copied unchanged, and so is a message nested deeper than request_parse()
+ * allows for fields that it knows: protoc-gen-c has its own checks. Called by
+ * adapt_request(), and by adapt_field() for messages within. */
 static void
 adapt_all(struct text *out, struct bytes bytes, enum adapt_at at,
           unsigned depth)

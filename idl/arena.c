@@ -1,7 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Each piece is one malloc(), so that the sanitizers see its bounds. */
+ * Each piece is one calloc(), so that the sanitizers see its bounds. One
+ * thread, as all of the plugin. No function returns NULL: without memory the
+ * program ends. */
 #include "idl/arena.h"
 
 #include <stddef.h>
@@ -29,6 +31,9 @@ arena_fini(struct arena *arena)
     arena->blocks = NULL;
 }
 
+/* Ends the program with status 1 and a message. Called by arena_alloc(),
+ * arena_array() and arena_vprintf() when memory runs out, a size is too large,
+ * or a format fails. */
 static _Noreturn void
 arena_exhausted(void)
 {
@@ -106,12 +111,16 @@ arena_printf(struct arena *arena, const char *format, ...)
     return string;
 }
 
+/* alloc() of arena_allocator(): called by protobuf-c when it unpacks, for
+ * request_parse() of request.c and answer_parse() of chain.c. */
 static void *
 idl_arena_alloc(void *arena, size_t size)
 {
     return arena_alloc(arena, size);
 }
 
+/* free() of arena_allocator(): called by protobuf-c when it unpacks. It does
+ * nothing, as arena_fini() frees all. */
 static void
 idl_arena_free(void *arena, void *data)
 {

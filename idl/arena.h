@@ -25,16 +25,16 @@ struct arena { /* all zero: empty */
     struct arena_block *blocks;
 };
 
-/* Frees all allocations. */
+/* Frees all allocations, at the end of main(). */
 void arena_fini(struct arena *arena);
 
-/* Allocates memory that is zeroed and aligned for any type. */
+/* Allocates memory that is zeroed and aligned for any type; never NULL. */
 void *arena_alloc(struct arena *arena, size_t size);
 
 /* Frees one allocation of the arena early, for large ones; NULL is allowed. */
 void arena_free(void *data);
 
-/* arena_alloc() of an array. */
+/* arena_alloc() of an array; n may be 0, size must not. */
 void *arena_array(struct arena *arena, size_t n, size_t size);
 
 /* Return a formatted text in the arena. */

@@ -3,7 +3,11 @@
  *
  * Runs protoc-gen-c as a child process. Both pipes are served as they become
  * ready: a child that writes before it has read everything must not cause a
- * deadlock. */
+ * deadlock.
+ *
+ * All of it runs within chain_run(), which generate.c calls at most once, on
+ * the only thread of the plugin. Error texts are constants or lie in the arena,
+ * as does the answer: no caller frees them. */
 #define _POSIX_C_SOURCE 200809L
 #include "idl/chain.h"
 
@@ -31,6 +35,8 @@ struct chain {
     struct text answer;
 };
 
+/* Closes the descriptor and makes it -1; does nothing if it is -1. Called for
+ * the ends of both pipes. */
 static void
 fd_close(int *fd)
 {
@@ -39,6 +45,8 @@ fd_close(int *fd)
     *fd = -1;
 }
 
+/* Returns the error text for an errno, never NULL; what says which step failed.
+ * Called by the functions below. */
 static const char *
 chain_system_error(struct arena *arena, const char *what, int error)
 {
@@ -46,8 +54,9 @@ chain_system_error(struct arena *arena, const char *what, int error)
                         strerror(error));
 }
 
-/* Writes as much as the pipe takes. EPIPE is no error here: the child's exit
- * status decides. */
+/* Writes as much as the pipe takes, when chain_serve() finds it writable, and
+ * closes it after the last byte. EPIPE closes it too and is no error here: the
+ * child's exit status decides. Returns NULL, or the error text. */
 static const char *
 chain_write(struct chain *chain)
 {
@@ -65,6 +74,8 @@ chain_write(struct chain *chain)
     return NULL;
 }
 
+/* Reads once, when chain_serve() finds the pipe readable, and closes it at its
+ * end. Returns NULL, or the error text. */
 static const char *
 chain_read(struct chain *chain)
 {
@@ -83,7 +94,8 @@ chain_read(struct chain *chain)
     return NULL;
 }
 
-/* Serves both pipes until the child closes its output. */
+/* Serves both pipes until the child closes its output. Called by chain_run()
+ * when the child runs. Returns NULL, or the error text. */
 static const char *
 chain_serve(struct chain *chain)
 {
@@ -109,7 +121,9 @@ chain_serve(struct chain *chain)
     return problem;
 }
 
-/* Restores the default action of SIGPIPE in the child: main() ignores it. */
+/* Starts protoc-gen-c, for chain_start(), with in and out as standard input and
+ * output. Restores the default action of SIGPIPE in the child: main() ignores
+ * it. Returns 0 and the pid, or an errno. */
 static int
 spawn_child(pid_t *pid, int in, int out)
 {
@@ -144,7 +158,9 @@ out_actions:
     return error;
 }
 
-/* Both ends are close-on-exec, and our end is non-blocking. */
+/* Makes a pipe, for chain_start(). Both ends are close-on-exec, and our end is
+ * non-blocking. Returns 0, or an errno; then fds may be open: the caller closes
+ * what is not -1. */
 static int
 pipe_make(int fds[2], int ours)
 {
@@ -157,6 +173,8 @@ pipe_make(int fds[2], int ours)
     return errno;
 }
 
+/* Returns the error text for an errno of chain_start(), never NULL. It says
+ * what to install if protoc-gen-c is not there. */
 static const char *
 spawn_error(struct arena *arena, int error)
 {
@@ -167,6 +185,9 @@ spawn_error(struct arena *arena, int error)
     return chain_system_error(arena, "cannot start", error);
 }
 
+/* Makes the pipes and starts the child. Called by chain_run(), which closes our
+ * ends, also after an error. Returns NULL; or the error text, and there is no
+ * child. */
 static const char *
 chain_start(struct chain *chain)
 {
@@ -184,7 +205,9 @@ chain_start(struct chain *chain)
     return error == 0 ? NULL : spawn_error(chain->arena, error);
 }
 
-/* Returns an error that says how the child ended; NULL if it succeeded. */
+/* Waits for the end of the child. Called by chain_run() when our ends are
+ * closed. Returns an error that says how the child ended; NULL if it
+ * succeeded. */
 static const char *
 chain_wait(struct chain *chain)
 {
@@ -205,7 +228,9 @@ chain_wait(struct chain *chain)
     return NULL;
 }
 
-/* Unpacks the answer, when the child has ended well. */
+/* Unpacks the answer and frees its bytes. Called by chain_run() when the child
+ * has ended well; *response is NULL. Returns NULL and the response; or the
+ * error text, which may be that of protoc-gen-c. */
 static const char *
 answer_parse(struct arena *arena, struct text *answer, Idl__Response **response)
 {

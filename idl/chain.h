@@ -16,8 +16,8 @@
 #include "idl/wire.h"
 
 /* chain_run - runs protoc-gen-c, found by PATH, on a request. Returns NULL and
- * its answer, or an error text. The child's standard error goes to ours. Must
- * not run in two threads at a time. */
+ * its answer, which lies in the arena; or an error text. The child's standard
+ * error goes to ours. Must not run in two threads at a time. */
 const char *chain_run(struct arena *arena, struct bytes request,
                       Idl__Response **response);
 

@@ -1,7 +1,12 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Finds what is valid in a .proto file but cannot be generated. */
+ * Finds what is valid in a .proto file but cannot be generated. generate.c
+ * calls check_files() and check_services(), once each, on the only thread of
+ * the plugin. All other functions run within one of the two.
+ *
+ * Every function returns NULL when good, else an error text. It lies in the
+ * arena: no caller frees it. */
 #include "idl/check.h"
 
 #include <inttypes.h>
@@ -20,6 +25,8 @@
 #define MESSAGE_EXTENSION 6
 #define MESSAGE_OPTIONS   7
 
+/* Refuses a syntax that is neither proto2 nor proto3, such as editions. None,
+ * or an empty one, is proto2. Called by check_file(). */
 static const char *
 check_syntax(struct arena *arena, const Idl__File *file)
 {
@@ -37,6 +44,9 @@ check_syntax(struct arena *arena, const Idl__File *file)
                        syntax);
 }
 
+/* Refuses the first group among n fields or extensions; number is that of their
+ * list in the descriptor of parent. Called by check_message() and
+ * check_file(). */
 static const char *
 check_groups(struct arena *arena, Idl__Field *const *fields, size_t n,
              const struct place *parent, int32_t number)
@@ -52,6 +62,8 @@ check_groups(struct arena *arena, Idl__Field *const *fields, size_t n,
     return NULL;
 }
 
+/* Refuses the first default value in which defaults_problem() finds a problem.
+ * Called by check_message(). */
 static const char *
 check_defaults(struct arena *arena, const struct type *type)
 {
@@ -69,7 +81,9 @@ check_defaults(struct arena *arena, const struct type *type)
     return NULL;
 }
 
-/* With this option protoc-gen-c looks up the oneof of every field. */
+/* Refuses a field in no oneof, if the file has the option use_oneof_field_name:
+ * protoc-gen-c then looks up the oneof of every field. Called by
+ * check_message(). */
 static const char *
 check_oneof_names(struct arena *arena, const struct type *type)
 {
@@ -90,7 +104,7 @@ check_oneof_names(struct arena *arena, const struct type *type)
     return NULL;
 }
 
-/* Refuses option message_set_wire_format. */
+/* Refuses option message_set_wire_format. Called by check_message(). */
 static const char *
 check_set(struct arena *arena, const struct type *type)
 {
@@ -106,6 +120,8 @@ check_set(struct arena *arena, const struct type *type)
         type->full_name);
 }
 
+/* Checks a message, without those nested in it. Called by check_files() for
+ * each message of a file to generate. */
 static const char *
 check_message(struct arena *arena, const struct type *type)
 {
@@ -126,6 +142,8 @@ check_message(struct arena *arena, const struct type *type)
                         MESSAGE_EXTENSION);
 }
 
+/* Checks the syntax of a file, and its extensions outside of messages. Called
+ * by check_files() for each file to generate. */
 static const char *
 check_file(struct arena *arena, const Idl__File *file)
 {
@@ -156,6 +174,8 @@ check_files(struct arena *arena, const Idl__Request *request,
     return problem;
 }
 
+/* Refuses a method whose name has the hash of an earlier one of its service.
+ * Called by check_service(). */
 static const char *
 check_hashes(struct arena *arena, const struct model_service *service)
 {
@@ -174,7 +194,8 @@ check_hashes(struct arena *arena, const struct model_service *service)
     return NULL;
 }
 
-/* Checks our own options of the methods: one_way, max_reply, timeout_ms. */
+/* Checks our own options of the methods: one_way, max_reply, timeout_ms. Called
+ * by check_service(). */
 static const char *
 check_options(struct arena *arena, const struct model_service *service)
 {
@@ -202,6 +223,8 @@ check_options(struct arena *arena, const struct model_service *service)
     return NULL;
 }
 
+/* Checks the number of methods first, then their options and hashes. Called by
+ * check_services() for each service. */
 static const char *
 check_service(struct arena *arena, const struct model_service *service)
 {

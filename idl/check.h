@@ -17,13 +17,15 @@
 #include "idl/types.h"
 
 /* check_files - checks what must be known before the files are processed: their
- * syntax, and groups, on which protoc-gen-c crashes. Called before the model is
- * built. Returns NULL when good. */
+ * syntax, groups and message sets, default values, and the use of option
+ * use_oneof_field_name. protoc-gen-c crashes on some of them. Called before the
+ * model is built. Returns NULL when good, else an error text. */
 const char *check_files(struct arena *arena, const Idl__Request *request,
                         const struct types *types);
 
 /* check_services - checks the options of methods, their number, and their
- * hashes. Called when the model is built. Returns NULL when good. */
+ * hashes. Called when the model is built. Returns NULL when good, else an error
+ * text. */
 const char *check_services(struct arena *arena, const struct model *model);
 
 #endif

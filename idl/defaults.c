@@ -1,7 +1,11 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * See defaults.h. Values are texts as protoc writes them into descriptors. */
+ * See defaults.h. Values are texts as protoc writes them into descriptors.
+ *
+ * All of it runs within defaults_problem(), which check.c calls for each field
+ * of a message to generate, on the only thread of the plugin. Error texts are
+ * constants or lie in the arena: no caller frees them. */
 #include "idl/defaults.h"
 
 #include <float.h>
@@ -15,14 +19,16 @@
 
 #define INSTEAD "; take it out and set the field in the program"
 
+/* False when the text is that of an infinity or a NaN. Called by
+ * number_problem() first. */
 static bool
 is_finite_text(const char *value)
 {
     return strstr(value, "inf") == NULL && strstr(value, "nan") == NULL;
 }
 
-/* True when the value survives the number of digits that protoc-gen-c
- * writes. */
+/* True when the value survives the number of digits that protoc-gen-c writes.
+ * Called by number_problem() for a finite value. */
 static bool
 is_kept(const char *value, bool is_float)
 {
@@ -38,6 +44,8 @@ is_kept(const char *value, bool is_float)
     return strtod(text, NULL) == strtod(value, NULL);
 }
 
+/* Returns why the default value of a float or double cannot be generated; NULL
+ * when it can. Called by defaults_problem(). */
 static const char *
 number_problem(struct arena *arena, const char *value, bool is_float)
 {
@@ -52,8 +60,9 @@ number_problem(struct arena *arena, const char *value, bool is_float)
     return NULL;
 }
 
-/* In C99 two question marks and one of these are a trigraph: one other
- * character. */
+/* True when the text of a string or bytes field has a trigraph. In C99 that is
+ * two question marks and one of these: one other character. Called by
+ * defaults_problem(). */
 static bool
 has_trigraph(const char *value)
 {

@@ -1,7 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * What emit_header.c and emit_source.c share. */
+ * What emit_header.c, emit_source.c, emit_inline.c and emit_stream.c share. One
+ * thread, as all of the plugin. Text goes to the end of `out`; strings made for
+ * that lie in its arena. */
 #include "idl/emit.h"
 
 #include <string.h>
@@ -10,7 +12,7 @@
 #define INDENT  4
 
 /* True when c after the text would open or end a comment, or make a trigraph
- * that joins two lines. */
+ * that joins two lines. Called by comment_add(); out has two bytes or more. */
 static bool
 comment_harms(const struct text *out, char c)
 {
@@ -22,7 +24,8 @@ comment_harms(const struct text *out, char c)
 }
 
 /* Appends a part of a comment after its opening. Spaces break up sequences that
- * would harm the comment. */
+ * would harm the comment. Called by comment_line(), and by emit_banner() for
+ * the file's name. */
 static void
 comment_add(struct text *out, const char *line, size_t length)
 {
@@ -33,6 +36,8 @@ comment_add(struct text *out, const char *line, size_t length)
     }
 }
 
+/* Returns the length without white space at the end. Called by comment_lines()
+ * for each line. */
 static size_t
 line_trim(const char *line, size_t length)
 {
@@ -42,8 +47,8 @@ line_trim(const char *line, size_t length)
 }
 
 /* Appends one line: the first opens the comment, the others begin with " *".
- * The text keeps the space that most comments have at its start, or gets
- * one. */
+ * The text keeps the space that most comments have at its start, or gets one.
+ * Called by comment_lines(). */
 static void
 comment_line(struct text *out, const char *indent, bool first, const char *line,
              size_t length)
@@ -54,8 +59,9 @@ comment_line(struct text *out, const char *indent, bool first, const char *line,
     comment_add(out, line, length);
 }
 
-/* Appends the lines of text, without empty ones at its start and end. Returns
- * how many lines the comment has now. */
+/* Appends the lines of text, without empty ones at its start and end; `lines`
+ * is the count so far. Returns how many lines with text the comment has now.
+ * Called by emit_comment() for the comment, then for the note. */
 static size_t
 comment_lines(struct text *out, const char *indent, const char *text,
               size_t lines)
@@ -100,7 +106,8 @@ emit_banner(struct text *out, const struct model_file *file)
     text_add(out, ", do not edit. */\n");
 }
 
-/* The length of the last line of out. */
+/* Returns the length of the last line of out. Called by list_start() and
+ * emit_list(). */
 static size_t
 text_column(const struct text *out)
 {
@@ -111,8 +118,9 @@ text_column(const struct text *out)
     return n;
 }
 
-/* Returns the column in which arguments begin after head. If an argument would
- * not fit there, they begin on a new line with more indent. */
+/* Appends head, for emit_list(). Returns the column in which arguments begin
+ * after it. If an argument would not fit there, they begin on a new line with
+ * more indent. */
 static size_t
 list_start(struct text *out, const char *head, const char *const *args,
            size_t n)

@@ -21,24 +21,25 @@
 #include "idl/model.h"
 #include "idl/text.h"
 
-/* The content of x.vc.h. */
+/* Append the content of x.vc.h, and that of x.vc.c. Called by files_make()
+ * through file_make(), for each file to generate. */
 void emit_header(struct text *out, const struct model_file *file);
-
-/* The content of x.vc.c. */
 void emit_source(struct text *out, const struct model_file *file);
 
-/* Helpers of both, in emit.c. */
+/* Helpers of all files that emit, in emit.c. */
 
 /* The first line of either. */
 void emit_banner(struct text *out, const struct model_file *file);
 
 /* Appends a comment of a .proto file, made safe so that it cannot end early,
- * with our note as its last lines. comment may be NULL, and note "". */
+ * with our note as its last lines. comment may be NULL, and note "": without
+ * any text, nothing is appended. */
 void emit_comment(struct text *out, const char *indent, const char *comment,
                   const char *note);
 
-/* Appends head, the n arguments and tail. Arguments that would pass column 80
- * go to a new line, below each other. */
+/* Appends head, the n arguments and tail. An argument that would pass column
+ * 80 goes to a new line, below the first one. If one does not fit at all beside
+ * head, the first goes to a new line, too. */
 void emit_list(struct text *out, const char *head, const char *const *args,
                size_t n, const char *tail);
 
@@ -59,13 +60,14 @@ void emit_library_call(struct text *out, const char *head,
                        const struct model_method *method,
                        const char *const *args, size_t n);
 
-/* Stands in x.vc.h before the head of a client's function of a deprecated
- * method. */
+/* Appends the attribute that stands in x.vc.h before the head of a client's
+ * function; nothing unless the method or its service is deprecated. */
 void emit_deprecated(struct text *out, const struct model_service *service,
                      const struct model_method *method);
 
 /* In emit_inline.c: the functions of x.vc.h that are typed wrappers of the
- * library's asynchronous calls. */
+ * library's asynchronous calls. Called for every method; a one-way
+ * method and one with streams has none. */
 void emit_inline(struct text *out, const struct model_service *service,
                  const struct model_method *method);
 

@@ -1,9 +1,14 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * x.vc.h: the interface of a file's services for programs. */
+ * x.vc.h: the interface of a file's services for programs. All of it runs
+ * within emit_header(), which generate.c calls for each file to generate, on
+ * the only thread of the plugin. The functions append to `out` and return
+ * nothing. */
 #include "idl/emit.h"
 
+/* Emits the service's comment and the declaration of its struct vc_service.
+ * Called by emit_header() for each service, first. */
 static void
 emit_header_service(struct text *out, const struct model_service *service)
 {
@@ -14,7 +19,8 @@ emit_header_service(struct text *out, const struct model_service *service)
               service->c_prefix);
 }
 
-/* C requires an enum to have a name in it. */
+/* Emits the enum of the methods. Nothing if there are none: C requires an enum
+ * to have a name in it. Called by emit_header() for each service. */
 static void
 emit_enum(struct text *out, const struct model_service *service)
 {
@@ -31,6 +37,8 @@ emit_enum(struct text *out, const struct model_service *service)
     text_add(out, "};\n");
 }
 
+/* Emits the stream types of all methods with streams, which handlers use.
+ * Called by emit_header() for each service. */
 static void
 emit_streams(struct text *out, const struct model_service *service)
 {
@@ -39,8 +47,9 @@ emit_streams(struct text *out, const struct model_service *service)
             emit_stream_types(out, service, &service->methods[i]);
 }
 
-/* The arguments of a handler. A client that streams sends no request; there is
- * no reply if the server streams or the method is one-way. */
+/* Emits a handler, a member of the structure of handlers. A client that streams
+ * sends no request; there is no reply if the server streams or the method is
+ * one-way. Called by emit_handlers() for each method. */
 static void
 emit_handler(struct text *out, const struct model_service *service,
              const struct model_method *method)
@@ -67,6 +76,7 @@ emit_handler(struct text *out, const struct model_service *service,
         args, n, ");\n");
 }
 
+/* Emits the structure of handlers. Called by emit_header() for each service. */
 static void
 emit_handlers(struct text *out, const struct model_service *service)
 {
@@ -83,7 +93,8 @@ emit_handlers(struct text *out, const struct model_service *service)
     text_add(out, "};\n");
 }
 
-/* Emits the declaration of <service>_add(). */
+/* Emits the declaration of <service>_add(). Called by emit_header() for each
+ * service. */
 static void
 emit_header_add(struct text *out, const struct model_service *service)
 {
@@ -93,7 +104,8 @@ emit_header_add(struct text *out, const struct model_service *service)
     emit_add_head(out, service, ");\n");
 }
 
-/* Emits the declaration of the client's blocking call. */
+/* Emits the declaration of the client's blocking call. Called by
+ * emit_header_method() for a method without streams. */
 static void
 emit_header_call(struct text *out, const struct model_service *service,
                  const struct model_method *method)
@@ -115,7 +127,7 @@ emit_header_call(struct text *out, const struct model_service *service,
 }
 
 /* Emits the functions of a method: the client's, and those of its stream at
- * either end. */
+ * either end. Called by emit_header() for each method. */
 static void
 emit_header_method(struct text *out, const struct model_service *service,
                    const struct model_method *method)

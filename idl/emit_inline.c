@@ -3,7 +3,11 @@
  *
  * The functions of x.vc.h that are typed wrappers of the library's asynchronous
  * calls. They are inline, so they cost nothing in a program that calls none of
- * them; they are valid C and C++. */
+ * them; they are valid C and C++.
+ *
+ * All of it runs within emit_inline(), which emit_header.c calls for each
+ * method, on the only thread of the plugin. Text goes to the end of `out`;
+ * strings made for that lie in its arena. */
 #include "idl/emit.h"
 
 struct maker {
@@ -13,7 +17,8 @@ struct maker {
     const char *name; /* of the method in C, as "demo_log_watch" */
 };
 
-/* Emits from "static" to the opening of the body. */
+/* Emits from "static" to the opening of the body; suffix ends the function's
+ * name. Called by emit_async() and emit_queued(). */
 static void
 emit_head(const struct maker *m, const char *suffix, const char *const *args,
           size_t n)
@@ -23,14 +28,16 @@ emit_head(const struct maker *m, const char *suffix, const char *const *args,
               args, n, ")\n{\n");
 }
 
-/* Emits the comment before a function. */
+/* Emits the comment before a function. Called by emit_async() and
+ * emit_queued(). */
 static void
 emit_note(const struct maker *m, const char *text)
 {
     text_addf(m->out, "\n/* %s */\n", text);
 }
 
-/* Emits a function that calls done() with its real types. */
+/* Emits a function that calls done() with its real types, which that of
+ * emit_async() needs. Called by emit_inline(). */
 static void
 emit_done(const struct maker *m)
 {
@@ -48,7 +55,8 @@ emit_done(const struct maker *m)
               m->method->reply.c_type, m->method->reply.c_type);
 }
 
-/* The first arguments of both kinds of asynchronous calls. */
+/* Sets the first arguments of both kinds of asynchronous calls, and returns how
+ * many they are. Called by emit_async() and emit_queued(). */
 static size_t
 call_args(const struct maker *m, const char **args)
 {
@@ -59,7 +67,7 @@ call_args(const struct maker *m, const char **args)
     return 3;
 }
 
-/* Emits the call that ends with done(). */
+/* Emits the call that ends with done(). Called by emit_inline(). */
 static void
 emit_async(const struct maker *m)
 {
@@ -88,7 +96,7 @@ emit_async(const struct maker *m)
     text_add(m->out, "}\n");
 }
 
-/* Emits the call that ends in a completion queue. */
+/* Emits the call that ends in a completion queue. Called by emit_inline(). */
 static void
 emit_queued(const struct maker *m)
 {

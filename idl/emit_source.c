@@ -2,7 +2,11 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * x.vc.c: tables that the library reads, and typed wrappers of the library's
- * untyped calls. It is C and C++: so tables have every field, in order. */
+ * untyped calls. It is C and C++: so tables have every field, in order.
+ *
+ * All of it runs within emit_source(), which generate.c calls for each file to
+ * generate, on the only thread of the plugin. Text goes to the end of `out`;
+ * strings made for that lie in its arena. */
 #include "idl/emit.h"
 
 #include <inttypes.h>
@@ -10,7 +14,7 @@
 #define SET_LINE 12 /* bytes */
 
 /* Emits the head of a method runner, and a cast to void for each argument that
- * this kind of method does not use. */
+ * this kind of method does not use. Called by emit_run(). */
 static void
 emit_run_head(struct text *out, const struct model_service *service,
               const struct model_method *method)
@@ -43,7 +47,8 @@ emit_run_head(struct text *out, const struct model_service *service,
         text_add(out, "    (void)reply;\n");
 }
 
-/* Emits a function that runs a handler of the structure of handlers. */
+/* Emits a function that runs a handler of the structure of handlers. Called by
+ * emit_source() for each method. */
 static void
 emit_run(struct text *out, const struct model_service *service,
          const struct model_method *method)
@@ -74,6 +79,8 @@ emit_run(struct text *out, const struct model_service *service,
         args, n, ");\n}\n");
 }
 
+/* Returns the flag for the method's idempotency_level, or NULL: it needs none.
+ * For emit_flags(). */
 static const char *
 idempotency_flag(const struct model_method *method)
 {
@@ -87,6 +94,8 @@ idempotency_flag(const struct model_method *method)
     }
 }
 
+/* Emits the flags of a method in the service's table, 0 if it has none. Called
+ * by emit_source_method(). */
 static void
 emit_flags(struct text *out, const struct model_method *method)
 {
@@ -108,7 +117,8 @@ emit_flags(struct text *out, const struct model_method *method)
     text_add(out, joint[0] == '\0' ? "0,\n" : ",\n");
 }
 
-/* Emits one message type of a method in the service's table. */
+/* Emits one message type of a method in the service's table. Called by
+ * emit_source_method() for the request and the reply. */
 static void
 emit_type(struct text *out, const char *field,
           const struct model_message *message)
@@ -120,7 +130,8 @@ emit_type(struct text *out, const char *field,
               field, message->c_lower);
 }
 
-/* Emits one method in the service's table. */
+/* Emits one method in the service's table. Called by emit_table() for each
+ * method. */
 static void
 emit_source_method(struct text *out, const struct model_service *service,
                    const struct model_method *method)
@@ -148,8 +159,8 @@ emit_source_method(struct text *out, const struct model_service *service,
               method->timeout_ms, method->max_calls, method->max_reply);
 }
 
-/* Emits the FileDescriptorSet of the file, under the name of its first
- * service. */
+/* Emits the FileDescriptorSet of the file, under the name of its first service.
+ * Called by emit_source() for a file with services. */
 static void
 emit_set(struct text *out, const struct model_file *file)
 {
@@ -168,6 +179,8 @@ emit_set(struct text *out, const struct model_file *file)
     text_add(out, "\n};\n");
 }
 
+/* Emits the table of a service's methods; nothing if it has none. Called by
+ * emit_source() for each service. */
 static void
 emit_table(struct text *out, const struct model_service *service)
 {
@@ -180,6 +193,8 @@ emit_table(struct text *out, const struct model_service *service)
     text_add(out, "};\n");
 }
 
+/* Emits the struct vc_service of a service; all of a file use its one set.
+ * Called by emit_source() for each service. */
 static void
 emit_source_service(struct text *out, const struct model_file *file,
                     const struct model_service *service)
@@ -205,7 +220,7 @@ emit_source_service(struct text *out, const struct model_file *file,
               set, set);
 }
 
-/* Emits <service>_add(). */
+/* Emits <service>_add(). Called by emit_source() for each service. */
 static void
 emit_source_add(struct text *out, const struct model_service *service)
 {
@@ -223,7 +238,8 @@ emit_source_add(struct text *out, const struct model_service *service)
     text_add(out, "}\n");
 }
 
-/* A one-way call never returns a reply. */
+/* Emits the body of a one-way call, which never returns a reply. Called by
+ * emit_source_call(). */
 static void
 emit_call_one_way(struct text *out, const struct model_service *service,
                   const struct model_method *method)
@@ -235,6 +251,8 @@ emit_call_one_way(struct text *out, const struct model_service *service,
                       sizeof args / sizeof args[0]);
 }
 
+/* Emits the body of a blocking call with a reply. Called by
+ * emit_source_call(). */
 static void
 emit_call_unary(struct text *out, const struct model_service *service,
                 const struct model_method *method)
@@ -254,7 +272,8 @@ emit_call_unary(struct text *out, const struct model_service *service,
               method->reply.c_type);
 }
 
-/* Emits the client's blocking call. */
+/* Emits the client's blocking call; nothing for a method with streams. Called
+ * by emit_source() for each method. */
 static void
 emit_source_call(struct text *out, const struct model_service *service,
                  const struct model_method *method)

@@ -3,7 +3,12 @@
  *
  * The types and functions of x.vc.h for one method's stream. Each end has a
  * type of its own, so that a helper of another method does not compile. To the
- * library they are a struct vc_stream, and all functions are inline. */
+ * library they are a struct vc_stream, and all functions are inline.
+ *
+ * emit_header.c calls emit_stream_types() and then emit_stream() for each
+ * method with a stream, on the only thread of the plugin. All static functions
+ * run within emit_stream(). Text goes to the end of `out`; strings made for
+ * that lie in its arena. */
 #include "idl/emit.h"
 
 #include <string.h>
@@ -30,6 +35,7 @@ struct shape {
     const char *args[SHAPE_MAX], *values[SHAPE_MAX]; /* after the stream */
 };
 
+/* Returns how many further arguments a shape has. Called by shape_emit(). */
 static size_t
 list_length(const char *const *list)
 {
@@ -40,7 +46,8 @@ list_length(const char *const *list)
     return n;
 }
 
-/* Emits the head of a function and the opening of its body. */
+/* Emits the head of a function and the opening of its body. Called by
+ * shape_emit(), receive_emit(), start_emit() and both for finish(). */
 static void
 function_head(const struct end *e, const char *type, const char *verb,
               const char *const *args, size_t n)
@@ -52,7 +59,8 @@ function_head(const struct end *e, const char *type, const char *verb,
 }
 
 /* Emits the comment before a function: the end that calls it, and the library's
- * function. */
+ * function. Called by send_emit(), receive_emit(), messages_emit(), ends_emit()
+ * and both for finish(). */
 static void
 function_note(const struct end *e, const char *what)
 {
@@ -60,7 +68,8 @@ function_note(const struct end *e, const char *what)
               e->side[0] == 'c' ? "client" : "handler", what);
 }
 
-/* Emits a function that calls the library's one with the same stream. */
+/* Emits a function that calls the library's one with the same stream. Called by
+ * send_emit(), messages_emit() and ends_emit(). */
 static void
 shape_emit(const struct end *e, const struct shape *s)
 {
@@ -84,6 +93,8 @@ shape_emit(const struct end *e, const struct shape *s)
 
 /* --- messages ------------------------------------------------------------ */
 
+/* Emits send() and try_send(). Called by messages_emit() for an end that
+ * sends. */
 static void
 send_emit(const struct end *e)
 {
@@ -102,6 +113,8 @@ send_emit(const struct end *e)
     shape_emit(e, &try_send);
 }
 
+/* Emits receive(), which gives the message its type. Called by messages_emit()
+ * for an end that receives. */
 static void
 receive_emit(const struct end *e)
 {
@@ -125,6 +138,8 @@ receive_emit(const struct end *e)
               e->gets);
 }
 
+/* Emits the functions that send, and those that receive, pause and resume, as
+ * far as the end does either. Called by client_emit() and server_emit(). */
 static void
 messages_emit(const struct end *e)
 {
@@ -143,22 +158,24 @@ messages_emit(const struct end *e)
 
 /* --- callbacks ----------------------------------------------------------- */
 
-/* True when the end has on_message(): it can receive messages. */
+/* True when the end has on_message(): it can receive messages. Called by
+ * events_emit(), run_emit() and events_copy(). */
 static bool
 has_message(const struct end *e)
 {
     return e->gets != NULL || e->side[0] == 'c';
 }
 
-/* The message type of on_message(); on a client that includes the single
- * reply. */
+/* Returns the message type of on_message(); on a client that includes the
+ * single reply. Called by events_emit() and run_emit() if there is
+ * on_message(). */
 static const char *
 message_type(const struct end *e)
 {
     return e->gets != NULL ? e->gets : e->method->reply.c_type;
 }
 
-/* Emits the struct of callbacks. */
+/* Emits the struct of callbacks. Called by client_emit() and server_emit(). */
 static void
 events_emit(const struct end *e)
 {
@@ -197,7 +214,8 @@ events_emit(const struct end *e)
               e->stream);
 }
 
-/* Emits a function that calls a callback with its real type. */
+/* Emits a function that calls a callback with its real type; the library gets
+ * it as `run`. Called by client_emit() and server_emit(). */
 static void
 run_emit(const struct end *e)
 {
@@ -235,7 +253,7 @@ run_emit(const struct end *e)
                   "}\n");
 }
 
-/* Emits the copy of one callback. */
+/* Emits the copy of one callback. Called by events_copy(). */
 static void
 emit_stream_event_copy(const struct end *e, const char *name, const char *kind)
 {
@@ -245,7 +263,8 @@ emit_stream_event_copy(const struct end *e, const char *name, const char *kind)
               name, kind, name);
 }
 
-/* Emits the copy of the callbacks into the library's struct. */
+/* Emits the copy of the callbacks into the library's struct. Called by
+ * start_emit() and serve_emit(). */
 static void
 events_copy(const struct end *e)
 {
@@ -267,7 +286,8 @@ events_copy(const struct end *e)
 
 /* --- the client ---------------------------------------------------------- */
 
-/* The common first arguments, before those that only open or only start has. */
+/* Sets the common first arguments, before those that only open or only start
+ * has. Returns how many they are. Called by open_emit() and start_emit(). */
 static size_t
 begin_args(const struct end *e, const char **args)
 {
@@ -281,7 +301,8 @@ begin_args(const struct end *e, const char **args)
     return n;
 }
 
-/* Emits the function that opens a stream for threads that wait. */
+/* Emits the function that opens a stream for threads that wait. Called by
+ * client_emit(). */
 static void
 open_emit(const struct end *e)
 {
@@ -306,7 +327,8 @@ open_emit(const struct end *e)
     text_add(e->out, "}\n");
 }
 
-/* Emits the function that opens a stream with callbacks. */
+/* Emits the function that opens a stream with callbacks. Called by
+ * client_emit(). */
 static void
 start_emit(const struct end *e)
 {
@@ -330,8 +352,8 @@ start_emit(const struct end *e)
     text_add(e->out, "}\n");
 }
 
-/* Emits finish() of a stream with one reply; the program may pass NULL for
- * it. */
+/* Emits finish() of a stream with one reply; the program may pass NULL for it.
+ * Called by ends_emit(). */
 static void
 finish_emit(const struct end *e)
 {
@@ -360,7 +382,8 @@ finish_emit(const struct end *e)
               reply);
 }
 
-/* Emits finish() of a stream whose server streams: there is no reply. */
+/* Emits finish() of a stream whose server streams: there is no reply. Called by
+ * ends_emit(). */
 static void
 finish_bare_emit(const struct end *e)
 {
@@ -372,7 +395,8 @@ finish_bare_emit(const struct end *e)
                      "NULL);\n}\n");
 }
 
-/* Emits the functions whose only own type is the stream. */
+/* Emits the functions that half-close, finish, cancel and close, and those that
+ * get the result and the initial metadata. Called by client_emit(). */
 static void
 ends_emit(const struct end *e)
 {
@@ -403,6 +427,7 @@ ends_emit(const struct end *e)
     shape_emit(e, &close);
 }
 
+/* Emits all of the client's end. Called by emit_stream(). */
 static void
 client_emit(const struct end *e)
 {
@@ -416,7 +441,8 @@ client_emit(const struct end *e)
 
 /* --- the server ---------------------------------------------------------- */
 
-/* Emits the function by which a handler sets callbacks. */
+/* Emits the function by which a handler sets callbacks. Called by
+ * server_emit(). */
 static void
 serve_emit(const struct end *e)
 {
@@ -438,6 +464,7 @@ serve_emit(const struct end *e)
                      "stream, &untyped, arg);\n}\n");
 }
 
+/* Emits all of the handler's end. Called by emit_stream(). */
 static void
 server_emit(const struct end *e)
 {
@@ -449,6 +476,8 @@ server_emit(const struct end *e)
 
 /* --- both ---------------------------------------------------------------- */
 
+/* Returns the client's or the handler's end of a method's stream, by value; its
+ * texts are constants or lie in the arena. Called by emit_stream() for both. */
 static struct end
 emit_stream_end_of(struct text *out, const struct model_service *service,
                    const struct model_method *method, bool client)

@@ -2,8 +2,10 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Collects a file with all that it imports. protoc sends each file after those
- * that it imports. If a broken protoc sends an import later, it is not
- * found. */
+ * that it imports. If a broken protoc sends an import later, it is not found.
+ *
+ * All of it runs within file_sets_build(), which generate.c calls once, on the
+ * only thread of the plugin. All that it makes lies in the arena. */
 #include "idl/file_set.h"
 
 #include <string.h>
@@ -28,7 +30,8 @@ struct files {
     struct import *imports;
 };
 
-/* Returns the file's descriptor without locations. */
+/* Returns the file's descriptor without locations, as new bytes. Called by
+ * packed_build() for each file. */
 static struct bytes
 file_strip(struct arena *arena, struct bytes file)
 {
@@ -42,6 +45,8 @@ file_strip(struct arena *arena, struct bytes file)
     return (struct bytes){(const uint8_t *)out.data, out.length};
 }
 
+/* Sets files->packed, in the order of proto_file. The first step of
+ * file_sets_build(); request is the request, packed. */
 static void
 packed_build(struct files *files, struct bytes request)
 {
@@ -54,7 +59,8 @@ packed_build(struct files *files, struct bytes request)
             files->packed[i++] = file_strip(files->arena, field.value);
 }
 
-/* Adds the file with this name to the imports of file i. */
+/* Adds the file with this name to the imports of file i, for imports_build().
+ * It does nothing if that file is not before file i. */
 static void
 import_add(struct files *files, size_t i, const char *name)
 {
@@ -67,6 +73,8 @@ import_add(struct files *files, size_t i, const char *name)
         }
 }
 
+/* Sets files->imports, the direct imports of each file. The second step of
+ * file_sets_build(). */
 static void
 imports_build(struct files *files)
 {
@@ -83,8 +91,8 @@ imports_build(struct files *files)
     }
 }
 
-/* Marks all direct and indirect imports of the marked files, up to file
- * `last`. */
+/* Marks all direct and indirect imports of the marked files, up to file `last`.
+ * Called by set_pack(), with only `last` marked. */
 static void
 imports_mark(const struct files *files, bool *marked, size_t last)
 {
@@ -93,7 +101,8 @@ imports_mark(const struct files *files, bool *marked, size_t last)
             marked[files->imports[i].files[j]] = true;
 }
 
-/* Returns the set of the file with this name. */
+/* Returns the set of the file with this name, which the request has, as new
+ * bytes. Called by file_sets_build() for each file with services. */
 static struct bytes
 set_pack(const struct files *files, const char *name)
 {

@@ -1,7 +1,10 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * See generate.h. */
+ * See generate.h. All of it runs within generate(), which main.c calls once, on
+ * the only thread of the plugin. Steps that can fail return NULL, or an error
+ * text. Such texts are constants or lie in the arena, as do the files: no
+ * caller frees them. */
 #include "idl/generate.h"
 
 #include <stdbool.h>
@@ -27,7 +30,9 @@ struct params {
     bool services; /* generate only .vc files */
 };
 
-/* Parses the parameters of --verbcall_opt. Returns NULL, or the error text. */
+/* Parses the parameters of --verbcall_opt, as the first step of
+ * files_generate(); text may be NULL. Returns NULL, or the error text for an
+ * unknown parameter. */
 static const char *
 params_parse(struct arena *arena, const char *text, struct params *params)
 {
@@ -47,7 +52,8 @@ params_parse(struct arena *arena, const char *text, struct params *params)
     return NULL;
 }
 
-/* Makes one of our files; emit writes its content. */
+/* Makes one of our files, for files_make(); emit, which is emit_header() or
+ * emit_source(), writes its content. Returns it, in the arena; never NULL. */
 static Idl__Response__File *
 file_make(struct arena *arena, const struct model_file *file,
           const char *ending,
@@ -66,7 +72,9 @@ file_make(struct arena *arena, const struct model_file *file,
     return made;
 }
 
-/* Puts the files of messages, if any, and then ours into the response. */
+/* Puts the files of messages, if any, and then ours into the response: the last
+ * step of files_generate(). With the parameter `services`, messages has
+ * none. */
 static void
 files_make(struct arena *arena, const Idl__Response *messages,
            const struct model *model, Idl__Response *response)
@@ -86,7 +94,10 @@ files_make(struct arena *arena, const Idl__Response *messages,
     response->n_file = n;
 }
 
-/* Makes x.pb-c.h and x.pb-c.c of all files, by protoc-gen-c. */
+/* Makes x.pb-c.h and x.pb-c.c of all files, by protoc-gen-c. Called by
+ * files_generate(), unless the parameter is `services`. Returns NULL and the
+ * files in *messages, which lies in the arena; or the error text for the
+ * user. */
 static const char *
 messages_make(struct arena *arena, struct bytes bytes, Idl__Response **messages)
 {
@@ -103,7 +114,8 @@ messages_make(struct arena *arena, struct bytes bytes, Idl__Response **messages)
     return problem;
 }
 
-/* Returns NULL and the files in response, or the error text for the user. */
+/* Called by generate() with the parsed request: checks it and makes all files.
+ * Returns NULL and the files in response, or the error text for the user. */
 static const char *
 files_generate(struct arena *arena, struct bytes bytes,
                const Idl__Request *request, Idl__Response *response)
@@ -135,7 +147,9 @@ files_generate(struct arena *arena, struct bytes bytes,
     return NULL;
 }
 
-/* Makes an error one line: nothing that it quotes of the request can end it. */
+/* Makes the error text for the response one line, for generate(): nothing that
+ * it quotes of the request can end it. Control characters become `?`. Returns a
+ * copy, in the arena. */
 static char *
 error_make(struct arena *arena, const char *problem)
 {

@@ -4,7 +4,10 @@
  * protoc-gen-verbcall: protoc runs it, writes a CodeGeneratorRequest to its
  * standard input and reads a CodeGeneratorResponse from its standard output.
  * Errors that a user can fix go into the response, and protoc prints them.
- * Errors that only a broken protoc causes go to standard error. */
+ * Errors that only a broken protoc causes go to standard error.
+ *
+ * The plugin starts no threads: all of its code runs on the only one. What a
+ * run allocates lies in one arena, which main() frees at the end. */
 #define _POSIX_C_SOURCE 200809L
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -42,8 +45,8 @@ static const char help[] =
     "    --help     prints this\n"
     "    --version  prints the version\n";
 
-/* Writes the response, at the end. Returns NULL, or the text for standard
- * error. */
+/* Writes the response to standard output, as the last step of main_run().
+ * Returns NULL, or the text for standard error, which is a constant. */
 static const char *
 response_write(struct arena *arena, const Idl__Response *response)
 {
@@ -56,7 +59,10 @@ response_write(struct arena *arena, const Idl__Response *response)
     return NULL;
 }
 
-/* Returns NULL, or the text for standard error. */
+/* Called by main() when protoc runs us: reads the request, generates, and
+ * writes the response. Returns NULL, also when the response has an error for
+ * the user; or the text for standard error, which lies in the arena or is a
+ * constant. */
 static const char *
 main_run(struct arena *arena)
 {
@@ -69,8 +75,10 @@ main_run(struct arena *arena)
     return problem != NULL ? problem : response_write(arena, &response);
 }
 
-/* Handles a command line that is not protoc's and returns the exit status; -1
- * when it is protoc's. */
+/* Called by main() first. Handles a command line that is not protoc's: prints
+ * the version, help or what is wrong. Returns the exit status: 0, 1 if printing
+ * fails, or EXIT_USAGE. Returns -1 if it is protoc's: no argument, and standard
+ * input is no terminal. */
 static int
 main_options(int argc, char **argv)
 {
@@ -89,6 +97,9 @@ main_options(int argc, char **argv)
     return EXIT_USAGE;
 }
 
+/* Returns EXIT_SUCCESS also if the response has an error for the user, as
+ * protoc requires. EXIT_FAILURE: main_run() returned a text. Else it is the
+ * status of main_options(). */
 int
 main(int argc, char **argv)
 {

@@ -1,7 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * See members.h. */
+ * See members.h. All of it runs within members_check(), which generate.c calls
+ * once, on the only thread of the plugin. Names and error texts lie in the
+ * arena, or are constants or parts of the request: no caller frees them. */
 #include "idl/members.h"
 
 #include <stdlib.h>
@@ -32,6 +34,8 @@ struct members {
     struct member *items;
 };
 
+/* Appends a member; message_clashes() has made room. kind and name are NULL for
+ * protobuf-c's own one. Called by add_field() and add_all(). */
 static void
 member_add(struct members *members, const char *kind, const char *name,
            const char *c_name, const struct place *place)
@@ -46,7 +50,8 @@ member_add(struct members *members, const char *kind, const char *name,
     members->n++;
 }
 
-/* The name of protobuf-c's own member, the first of each structure. */
+/* Returns the name of protobuf-c's own member, the first of each structure:
+ * "base" without the option base_field_name. Called by add_all(). */
 static const char *
 base_name(const Idl__Message *message)
 {
@@ -57,7 +62,8 @@ base_name(const Idl__Message *message)
                : "base";
 }
 
-/* True when protoc-gen-c puts a has_... member before the field. */
+/* True when protoc-gen-c puts a has_... member before the field. Called by
+ * add_field() for a field that is not repeated. */
 static bool
 has_presence(const struct members *members, const Idl__Field *field)
 {
@@ -70,6 +76,8 @@ has_presence(const struct members *members, const Idl__Field *field)
            field->type != IDL__FIELD__TYPE__TYPE_MESSAGE;
 }
 
+/* Adds the member of a field, and its n_... or has_... member if it gets one.
+ * Called by add_all(). */
 static void
 add_field(struct members *members, const Idl__Field *field,
           const struct place *place)
@@ -85,6 +93,7 @@ add_field(struct members *members, const Idl__Field *field,
                    arena_printf(members->arena, "has_%s", name), place);
 }
 
+/* Adds all members of a message's structure, for message_clashes(). */
 static void
 add_all(struct members *members)
 {
@@ -107,6 +116,8 @@ add_all(struct members *members)
     }
 }
 
+/* Orders members by name in C, then in the order of adding; for qsort() in
+ * message_clashes(). */
 static int
 member_compare(const void *a, const void *b)
 {
@@ -118,6 +129,8 @@ member_compare(const void *a, const void *b)
     return x->order < y->order ? -1 : x->order > y->order;
 }
 
+/* Returns the error text, never NULL, for two members with one name in C;
+ * second was added later. Called by message_clashes(). */
 static const char *
 members_clash_error(const struct members *members, const struct member *first,
                     const struct member *second)
@@ -137,6 +150,8 @@ members_clash_error(const struct members *members, const struct member *first,
         first->place->file->name, place_line(first->place));
 }
 
+/* Returns an error for the first member that has the name of an earlier one;
+ * NULL when there is none. Called by members_check() for each message. */
 static const char *
 message_clashes(struct arena *arena, const struct type *type)
 {
@@ -160,7 +175,8 @@ message_clashes(struct arena *arena, const struct type *type)
     return second != NULL ? members_clash_error(&members, first, second) : NULL;
 }
 
-/* Returns an error for a field whose type has no C code. */
+/* Returns an error for the first field whose type has no C code; NULL when
+ * there is none. Called by members_check() first for each message. */
 static const char *
 message_types(struct arena *arena, const struct types *types,
               const struct type *type)

@@ -1,7 +1,10 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Builds the model of a request. */
+ * Builds the model of a request. generate.c calls model_build() once, on the
+ * only thread of the plugin. All static functions run within it; their results
+ * lie in the arena. The ..._build() functions return NULL, or the error text of
+ * a method whose types cannot be used: no caller frees it. */
 #include "idl/model.h"
 
 #include <stdlib.h>
@@ -21,7 +24,9 @@ struct builder {
     const struct types *types;
 };
 
-/* Finds the message that a method takes or returns. */
+/* Sets the message that a method takes or returns, for method_build(). Returns
+ * an error if the request does not have it, or if protoc-gen-c leaves its file
+ * out. */
 static const char *
 message_build(const struct builder *b, struct model_message *message,
               const char *name, const struct place *method)
@@ -47,6 +52,7 @@ message_build(const struct builder *b, struct model_message *message,
     return NULL;
 }
 
+/* Copies our own options of a method, for method_build(); NULL: it has none. */
 static void
 verbcall_options(struct model_method *method,
                  const Idl__VerbcallMethod *options)
@@ -60,6 +66,8 @@ verbcall_options(struct model_method *method,
     method->max_reply = options->max_reply;
 }
 
+/* Sets all of a method but c_enum, which its caller sets: service_build().
+ * Returns NULL, or the error of message_build(). */
 static const char *
 method_build(const struct builder *b, struct model_method *method,
              const Idl__Method *from, const struct place *place)
@@ -85,6 +93,7 @@ method_build(const struct builder *b, struct model_method *method,
     return message_build(b, &method->reply, from->output_type, place);
 }
 
+/* Orders pointers to methods by name, for qsort() in service_fingerprint(). */
 static int
 method_compare(const void *a, const void *b)
 {
@@ -94,11 +103,11 @@ method_compare(const void *a, const void *b)
     return strcmp(x->name, y->name);
 }
 
-/* Returns the hash of what both ends must agree on. That is a text: a line for
- * each method in the order of their names, "SayHello (demo.HelloRequest)
- * returns (demo.HelloReply)\n", with "stream " before a type that is streamed.
- * Comments, options, the order in the file and the fields of messages are left
- * out: changing them breaks no peer that does not use what changed. */
+/* Returns the hash of what both ends must agree on, for service_build(): a line
+ * for each method in the order of their names, "SayHello (demo.HelloRequest)
+ * returns (demo.HelloReply)\n", with "stream " before a streamed type. Left out
+ * are comments, options, the order in the file and fields of messages: changing
+ * them breaks no peer that does not use what changed. */
 static uint32_t
 service_fingerprint(struct arena *arena, const struct model_service *service)
 {
@@ -121,6 +130,8 @@ service_fingerprint(struct arena *arena, const struct model_service *service)
     return hash_32(text.data, text.length);
 }
 
+/* Sets a service with its methods, for file_build(). Returns NULL, or the error
+ * of its first bad method. */
 static const char *
 service_build(const struct builder *b, struct model_service *service,
               const Idl__Service *from, const struct place *place)
@@ -154,7 +165,8 @@ service_build(const struct builder *b, struct model_service *service,
     return NULL;
 }
 
-/* Adds the header of the messages of a .proto file to the file's #includes. */
+/* Adds the header of the messages of a .proto file to the file's #includes,
+ * unless it is there. Called by includes_build(), which has made room. */
 static void
 include_add(struct model_file *file, struct arena *arena,
             const char *proto_name)
@@ -168,8 +180,8 @@ include_add(struct model_file *file, struct arena *arena,
     file->includes[file->n_includes++] = name;
 }
 
-/* Lists the #includes of x.vc.h. Room for one of the file itself and two of
- * each method. */
+/* Lists the #includes of x.vc.h, for file_build(), when the services are built.
+ * Room for one of the file itself and two of each method. */
 static void
 includes_build(struct model_file *file, struct arena *arena,
                const Idl__File *from)
@@ -192,6 +204,8 @@ includes_build(struct model_file *file, struct arena *arena,
     }
 }
 
+/* Sets all of a file but its set, for model_build(). Returns NULL, or the error
+ * of its first bad method. */
 static const char *
 file_build(const struct builder *b, struct model_file *file,
            const Idl__File *from)

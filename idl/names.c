@@ -1,7 +1,12 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Makes names in C of names in .proto files. All of them are ASCII. */
+ * Makes names in C of names in .proto files, which request_parse() has found to
+ * be identifiers, so ASCII. Names of files, and packages of the option
+ * c_package, may have other characters.
+ *
+ * One thread, as all of the plugin. Names that are returned are new texts in
+ * the arena, unless a comment says otherwise; none is NULL. */
 #include "idl/names.h"
 
 #include <ctype.h>
@@ -51,7 +56,8 @@ static const char field_words_unknown[] =
 /* Writes one piece of a dotted name in C. */
 typedef void piece_fold(struct text *out, const char *piece, size_t length);
 
-/* protoc-gen-c's ToCamel: get_reply becomes GetReply. */
+/* protoc-gen-c's ToCamel: get_reply becomes GetReply. Called by name_fold() for
+ * names_type(). */
 static void
 piece_camel(struct text *out, const char *piece, size_t length)
 {
@@ -71,7 +77,9 @@ piece_camel(struct text *out, const char *piece, size_t length)
     }
 }
 
-/* protoc-gen-c's CamelToLower: GetReply becomes get_reply, HTTPGet httpget. */
+/* protoc-gen-c's CamelToLower: GetReply becomes get_reply, HTTPGet httpget.
+ * Called by name_fold() for names_type_lower(), names_lower(), names_service()
+ * and names_method(). */
 static void
 piece_lower(struct text *out, const char *piece, size_t length)
 {
@@ -88,7 +96,8 @@ piece_lower(struct text *out, const char *piece, size_t length)
     }
 }
 
-/* protoc-gen-c's CamelToUpper: GetReply becomes GET_REPLY. */
+/* protoc-gen-c's CamelToUpper: GetReply becomes GET_REPLY. Called by
+ * name_fold() for names_type_upper() and names_upper(). */
 static void
 piece_upper(struct text *out, const char *piece, size_t length)
 {
@@ -105,7 +114,9 @@ piece_upper(struct text *out, const char *piece, size_t length)
     }
 }
 
-/* protoc-gen-c's OverrideFullName. */
+/* protoc-gen-c's OverrideFullName: the file's option c_package stands instead
+ * of its package. Returns full_name itself if there is no such option. Called
+ * for the names of types and services. */
 static const char *
 name_override(struct arena *arena, const Idl__File *file, const char *full_name)
 {
@@ -121,7 +132,8 @@ name_override(struct arena *arena, const Idl__File *file, const char *full_name)
 }
 
 /* Folds each piece of a dotted name and joins them; empty pieces are left out,
- * as protoc-gen-c does. */
+ * as protoc-gen-c does. Called for the names of types, oneofs and their fields,
+ * services and methods. */
 static char *
 name_fold(struct arena *arena, const char *name, piece_fold *fold,
           const char *joint)
@@ -179,12 +191,17 @@ names_upper(struct arena *arena, const char *name)
     return name_fold(arena, name, piece_upper, "_");
 }
 
+/* True when word is one of words, each of which has a space before and after
+ * it. Called by names_field(), names_field_unknown_word() and
+ * names_method(). */
 static bool
 word_in(struct arena *arena, const char *words, const char *word)
 {
     return strstr(words, arena_printf(arena, " %s ", word)) != NULL;
 }
 
+/* Returns the name in lower case, as protoc-gen-c has fields. Called by
+ * names_field() and names_field_unknown_word(). */
 static char *
 field_fold(struct arena *arena, const char *name)
 {

@@ -57,7 +57,8 @@ char *names_field(struct arena *arena, const char *name);
  * it: adapt.c escapes it before they get it. */
 bool names_field_unknown_word(struct arena *arena, const char *name);
 
-/* True when the C name of a type is used by protobuf-c or <stdio.h>. */
+/* True when the C name of a symbol is used by protobuf-c, or by headers of C
+ * and POSIX. */
 bool names_type_taken(const char *c_name);
 
 /* The prefix of all our names of a service, as "demo_greeter". */

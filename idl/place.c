@@ -1,7 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Where an item stands in its .proto file. */
+ * Where an item stands in its .proto file. One thread, as all of the plugin.
+ * Places and errors lie in the arena and are never NULL. Locations and comments
+ * are parts of the request. No caller frees any of them. */
 #include "idl/place.h"
 
 #include <stdlib.h>
@@ -48,6 +50,8 @@ place_child(struct arena *arena, const struct place *parent, int32_t field,
     return place;
 }
 
+/* Returns less than, equal to or more than 0, as strcmp(), for two paths.
+ * Called by the two functions below. */
 static int
 path_compare(const int32_t *a, size_t a_length, const int32_t *b,
              size_t b_length)
@@ -58,6 +62,7 @@ path_compare(const int32_t *a, size_t a_length, const int32_t *b,
     return a_length < b_length ? -1 : a_length > b_length;
 }
 
+/* Orders locations by path, for qsort() in lookup_build(). */
 static int
 location_compare(const void *a, const void *b)
 {
@@ -67,6 +72,8 @@ location_compare(const void *a, const void *b)
     return path_compare(x->path, x->n_path, y->path, y->n_path);
 }
 
+/* Compares a struct path with the path of a location, for bsearch() in
+ * place_find(). */
 static int
 location_compare_path(const void *path, const void *at)
 {
@@ -76,6 +83,8 @@ location_compare_path(const void *path, const void *at)
     return path_compare(p->items, p->length, l->path, l->n_path);
 }
 
+/* Sorts the locations of a file; info may be NULL. Called by place_find() at
+ * the first lookup after place_file(). */
 static void
 lookup_build(struct place_lookup *lookup, const Idl__SourceCodeInfo *info)
 {
@@ -88,6 +97,7 @@ lookup_build(struct place_lookup *lookup, const Idl__SourceCodeInfo *info)
           location_compare);
 }
 
+/* Writes the place as a path of field numbers and indices, for place_find(). */
 static void
 path_build(struct path *path, const struct place *place)
 {
@@ -103,6 +113,8 @@ path_build(struct path *path, const struct place *place)
     path->length = PATH_MAX_LENGTH - at;
 }
 
+/* Returns the location of the item, not that of a parent; NULL if it has none.
+ * Called by place_line() and place_comment(). */
 static const Location *
 place_find(const struct place *place)
 {

@@ -1,7 +1,11 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Reads what protoc sends on standard input. */
+ * Reads and checks what protoc sends on standard input. All functions named
+ * ..._valid() run within request_parse().
+ *
+ * One thread, as all of the plugin. Error texts are constants or lie in the
+ * arena, as do the bytes and the request: no caller frees them. */
 #include "idl/request.h"
 
 #include <string.h>
@@ -31,6 +35,9 @@ request_read(FILE *in, struct arena *arena, struct bytes *bytes)
     return NULL;
 }
 
+/* True when the name can stand in an #include: it is not NULL, not empty, and
+ * has no quotation mark, backslash or control character. Called by
+ * request_check() for each file. */
 static bool
 file_name_valid(const char *name)
 {
@@ -42,6 +49,8 @@ file_name_valid(const char *name)
     return true;
 }
 
+/* True when all n enums and their values are named by identifiers. Called by
+ * file_valid(), and by messages_valid() for nested ones. */
 static bool
 enums_valid(Idl__Enum *const *enums, size_t n)
 {
@@ -57,6 +66,8 @@ enums_valid(Idl__Enum *const *enums, size_t n)
     return true;
 }
 
+/* True when all n fields or extensions are named by identifiers. Called by
+ * file_valid() and messages_valid(). */
 static bool
 fields_valid(Idl__Field *const *fields, size_t n)
 {
@@ -66,6 +77,9 @@ fields_valid(Idl__Field *const *fields, size_t n)
     return true;
 }
 
+/* True when all n messages are named by identifiers, and their fields,
+ * extensions, enums, oneofs and nested messages too. Called by file_valid() and
+ * by itself; wire_check() has bounded the depth. */
 static bool
 messages_valid(Idl__Message *const *messages, size_t n)
 {
@@ -86,6 +100,8 @@ messages_valid(Idl__Message *const *messages, size_t n)
     return true;
 }
 
+/* True when all n services and their methods are named by identifiers. Called
+ * by file_valid(). */
 static bool
 services_valid(Idl__Service *const *services, size_t n)
 {
@@ -101,6 +117,9 @@ services_valid(Idl__Service *const *services, size_t n)
     return true;
 }
 
+/* True when the package, if any, and all names that the file defines are
+ * identifiers. Called by request_check() for each file, imported ones
+ * included. */
 static bool
 file_valid(const Idl__File *file)
 {
@@ -132,6 +151,8 @@ request_generates(const Idl__Request *request, const Idl__File *file)
     return false;
 }
 
+/* Checks what request.h promises of names and of files to generate, as the last
+ * step of request_parse(). Returns NULL, or the error text. */
 static const char *
 request_check(struct arena *arena, const Idl__Request *request)
 {

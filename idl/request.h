@@ -3,7 +3,8 @@
  *
  * Reads, bounds, unpacks and validates what protoc sends on standard input, so
  * that other files can rely on it. An input that fails here never came from a
- * working protoc. model.c reports errors that a user can fix.
+ * working protoc. Errors that a user can fix are found later in generate(), by
+ * check.c, members.c, model.c, symbols.c and others.
  *
  * One thread, as all of the plugin.
  *
@@ -19,14 +20,15 @@
 #include "idl/plugin.pb-c.h"
 #include "idl/wire.h"
 
-/* request_read - reads all of in, the first step of a run. Returns NULL, or an
- * error text. */
+/* request_read - reads all of in, the first step of a run. Returns NULL and the
+ * bytes, which lie in the arena; or an error text, also if there are none. */
 const char *request_read(FILE *in, struct arena *arena, struct bytes *bytes);
 
 /* request_parse - unpacks and checks the request, the first step of generate().
- * Returns NULL, or an error text. On success these hold: there are files to
- * generate, and each is among proto_file. File names can stand in an #include,
- * and all names are valid. Messages are nested at most WIRE_DEPTH deep. */
+ * Returns NULL and the request, which lies in the arena; or an error text. On
+ * success there are files to generate, and each is among proto_file. File names
+ * can stand in an #include, and all names that files define are valid. Messages
+ * are nested at most WIRE_DEPTH deep. */
 const char *request_parse(struct arena *arena, struct bytes bytes,
                           Idl__Request **request);
 

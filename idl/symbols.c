@@ -1,7 +1,13 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The names that the generated C files define. */
+ * The names that the generated C files define. All of it runs within
+ * symbols_check(), which generate.c calls once, on the only thread of the
+ * plugin. Names and error texts lie in the arena, or are constants or parts of
+ * types and model: no caller frees them.
+ *
+ * The functions named add_...() return nothing. Most get a symbol by value and
+ * change their copy. */
 #include "idl/symbols.h"
 
 #include <stdlib.h>
@@ -33,6 +39,8 @@ struct symbols {
     struct symbol *items;
 };
 
+/* Appends a copy of the symbol, with its order; the array grows as needed.
+ * Called by all functions named add_...(). */
 static void
 symbols_add(struct symbols *symbols, const struct symbol *symbol)
 {
@@ -57,7 +65,8 @@ static const char *const message_suffixes[] = {
     "__pack_to_buffer", "__unpack", "__free_unpacked",
 };
 
-/* The enumerators that say which field of oneof i is set. */
+/* Adds the enumerators that say which field of oneof i is set. Called by
+ * add_oneofs(). */
 static void
 add_cases(struct symbols *symbols, const struct type *type, const char *upper,
           size_t i, struct symbol symbol)
@@ -85,6 +94,8 @@ add_cases(struct symbols *symbols, const struct type *type, const char *upper,
     }
 }
 
+/* Adds the enum of each oneof of a message, with its enumerators; upper is the
+ * message's name in upper case. Called by add_message(). */
 static void
 add_oneofs(struct symbols *symbols, const struct type *type, const char *upper,
            struct symbol symbol)
@@ -105,7 +116,8 @@ add_oneofs(struct symbols *symbols, const struct type *type, const char *upper,
     }
 }
 
-/* The variables that hold the default values of fields. */
+/* Adds the variables that hold the default values of fields. Called by
+ * add_message(). */
 static void
 add_defaults(struct symbols *symbols, const struct type *type,
              struct symbol symbol)
@@ -128,6 +140,8 @@ add_defaults(struct symbols *symbols, const struct type *type,
     }
 }
 
+/* Adds what protoc-gen-c defines for a message besides its type; lower is its
+ * name in lower case. Called by add_type(). */
 static void
 add_message(struct symbols *symbols, const struct type *type, const char *lower,
             struct symbol symbol)
@@ -147,6 +161,8 @@ add_message(struct symbols *symbols, const struct type *type, const char *lower,
     add_defaults(symbols, type, symbol);
 }
 
+/* Adds what protoc-gen-c defines for an enum besides its type; lower is its
+ * name in lower case. Called by add_type(). */
 static void
 add_enum(struct symbols *symbols, const struct type *type, const char *lower,
          struct symbol symbol)
@@ -170,6 +186,8 @@ add_enum(struct symbols *symbols, const struct type *type, const char *lower,
     }
 }
 
+/* Adds all symbols of a message or enum. Called by symbols_check() for each
+ * type that has C code; generated is false for one only imported. */
 static void
 add_type(struct symbols *symbols, const struct type *type, bool generated)
 {
@@ -190,7 +208,8 @@ add_type(struct symbols *symbols, const struct type *type, bool generated)
         add_enum(symbols, type, lower, symbol);
 }
 
-/* The functions of emit_inline.c and emit_stream.c. */
+/* Adds the functions of emit_inline.c and emit_stream.c. Called by
+ * add_method(); name is the method's in C. */
 static void
 add_helpers(struct symbols *symbols, const struct model_method *method,
             const char *name, struct symbol symbol)
@@ -225,6 +244,7 @@ add_helpers(struct symbols *symbols, const struct model_method *method,
         }
 }
 
+/* Adds all symbols of a method. Called by add_service(). */
 static void
 add_method(struct symbols *symbols, const struct model_service *service,
            const struct model_method *method)
@@ -249,7 +269,9 @@ add_method(struct symbols *symbols, const struct model_service *service,
     add_helpers(symbols, method, name, symbol);
 }
 
-/* All names at file scope of emit_header.c and emit_source.c. */
+/* Adds the names at file scope that emit_header.c and emit_source.c define for
+ * a service. The tags of its enum, streams and events are not added: they clash
+ * only if added names do. Called by symbols_check() for each service. */
 static void
 add_service(struct symbols *symbols, const struct model_service *service)
 {
@@ -271,6 +293,8 @@ add_service(struct symbols *symbols, const struct model_service *service)
         add_method(symbols, service, &service->methods[i]);
 }
 
+/* Orders symbols by name in C, then in the order of adding; for qsort() in
+ * symbols_clash(). */
 static int
 symbol_compare(const void *a, const void *b)
 {
@@ -282,6 +306,8 @@ symbol_compare(const void *a, const void *b)
     return x->order < y->order ? -1 : x->order > y->order;
 }
 
+/* Returns the error text, never NULL, for two symbols with one name in C;
+ * second was added later. Called by symbols_clash(). */
 static const char *
 symbols_clash_error(struct arena *arena, const struct symbol *first,
                     const struct symbol *second)
@@ -293,6 +319,9 @@ symbols_clash_error(struct arena *arena, const struct symbol *first,
         first->full_name, first->place->file->name, place_line(first->place));
 }
 
+/* Returns an error for the first generated symbol that is no identifier, or is
+ * taken by headers or the library; NULL when there is none. Called by
+ * symbols_check() first. */
 static const char *
 symbols_invalid(const struct symbols *symbols)
 {
@@ -315,6 +344,9 @@ symbols_invalid(const struct symbols *symbols)
     return NULL;
 }
 
+/* Sorts the symbols. Returns an error for the first one with the name of an
+ * earlier one, if either is generated; NULL when there is none. Called by
+ * symbols_check() last. */
 static const char *
 symbols_clash(struct symbols *symbols)
 {

@@ -1,8 +1,11 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The buffer doubles when it is full. The old blocks stay in the arena: at most
- * as much again as the text itself. */
+ * The buffer doubles, or more, when it is full, and the old one is freed.
+ * text_addf() leaves a second copy of what it appends in the arena.
+ *
+ * One thread, as all of the plugin. Nothing here fails: without memory the
+ * program ends. */
 #include "idl/text.h"
 
 #include <stdarg.h>

@@ -22,9 +22,10 @@ struct text {
     size_t size;
 };
 
+/* Makes the text empty; data is NULL until room is made. */
 void text_init(struct text *text, struct arena *arena);
 
-/* Makes room for at least `more` bytes after length. */
+/* Makes room for at least `more` bytes after length; data may move. */
 void text_reserve(struct text *text, size_t more);
 
 /* Append bytes, a string, and a formatted text. */

@@ -2,7 +2,9 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * All messages and enums of a request. The walk recurses as deep as messages
- * nest, which request.c has bounded. */
+ * nest, which request.c has bounded. One thread, as all of the plugin. Types
+ * that are returned are those in types->items, and names lie in the arena: no
+ * caller frees them. */
 #include "idl/types.h"
 
 #include <stdlib.h>
@@ -14,6 +16,8 @@
 #define MESSAGE_NESTED 3
 #define MESSAGE_ENUM   4
 
+/* Returns how many types a message is: itself, and all messages and enums
+ * nested in it. Called by count_file() and by itself. */
 static size_t
 count_message(const Idl__Message *message)
 {
@@ -24,6 +28,8 @@ count_message(const Idl__Message *message)
     return n;
 }
 
+/* Returns how many types a file has. Called by types_build(), which makes room
+ * for that many. */
 static size_t
 count_file(const Idl__File *file)
 {
@@ -34,7 +40,9 @@ count_file(const Idl__File *file)
     return n;
 }
 
-/* Adds a type named name in scope, which is a package or a type or empty. */
+/* Adds a type named name in scope, which is a package or a type or empty.
+ * Returns it, never NULL: types_build() has made room. Called by add_enums()
+ * and add_messages(). */
 static const struct type *
 types_add(struct types *types, const char *scope, const char *name,
           const struct place *place, const Idl__Message *message,
@@ -50,6 +58,8 @@ types_add(struct types *types, const char *scope, const char *name,
     return type;
 }
 
+/* Adds n enums of a file or message; field is the number of their list in the
+ * descriptor of parent. Called by add_file() and add_messages(). */
 static void
 add_enums(struct types *types, const char *scope, Idl__Enum *const *enums,
           size_t n, const struct place *parent, int32_t field)
@@ -60,6 +70,8 @@ add_enums(struct types *types, const char *scope, Idl__Enum *const *enums,
                   enums[i]);
 }
 
+/* Adds n messages, each before the enums and messages nested in it; field as
+ * for add_enums(). Called by add_file() and by itself. */
 static void
 add_messages(struct types *types, const char *scope,
              Idl__Message *const *messages, size_t n,
@@ -79,6 +91,8 @@ add_messages(struct types *types, const char *scope,
     }
 }
 
+/* Adds all types of a file. Called by types_build() for each file, imported
+ * ones included. */
 static void
 add_file(struct types *types, const Idl__File *file)
 {
@@ -91,6 +105,7 @@ add_file(struct types *types, const Idl__File *file)
                  place, FILE_MESSAGE);
 }
 
+/* Orders pointers to types by full name, for qsort() in types_build(). */
 static int
 type_compare(const void *a, const void *b)
 {
@@ -100,6 +115,7 @@ type_compare(const void *a, const void *b)
     return strcmp(x->full_name, y->full_name);
 }
 
+/* Compares a name with that of a type, for bsearch() in types_find(). */
 static int
 type_compare_name(const void *name, const void *type)
 {

@@ -1,7 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * See unions.h. Lines of comments are left unchanged. */
+ * See unions.h. Lines of comments are left unchanged. All of it runs within
+ * unions_mark(), which generate.c calls at most once, on the only thread of the
+ * plugin. Texts are constants or lie in the arena. */
 #define _GNU_SOURCE /* memmem() */
 #include "idl/unions.h"
 
@@ -29,6 +31,8 @@ struct marker {
     struct text firsts;
 };
 
+/* Takes a line from the front of *rest, which is not empty, and returns it. It
+ * points into the file's content. Called by file_mark(). */
 static struct line
 line_take(const char **rest, const char *end)
 {
@@ -42,6 +46,8 @@ line_take(const char **rest, const char *end)
     return line;
 }
 
+/* True when the line, after its indent, begins with word. Called by
+ * is_comment(), first_value() and file_mark(). */
 static bool
 line_begins(const struct line *line, const char *word)
 {
@@ -51,14 +57,15 @@ line_begins(const struct line *line, const char *word)
            memcmp(line->data + line->indent, word, n) == 0;
 }
 
-/* Every line of a comment begins with an asterisk. */
+/* True for a line of a comment: every one begins with an asterisk, or opens the
+ * comment. Called by file_mark(). */
 static bool
 is_comment(const struct line *line)
 {
     return line_begins(line, "*") || line_begins(line, "/*");
 }
 
-/* Copies the line that opens a union, with the mark. */
+/* Copies the line that opens a union, with the mark. Called by file_mark(). */
 static void
 mark_opening(struct marker *m, const struct line *line)
 {
@@ -69,9 +76,9 @@ mark_opening(struct marker *m, const struct line *line)
     m->opened = true;
 }
 
-/* Returns the initializer of a first member. A structure needs braces of its
- * own, and an enum a cast in C++. Of the possible members only these two, and
- * pointers, have types in upper case. */
+/* Returns the initializer of a first member, for first_note(). A structure
+ * needs braces of its own, and an enum a cast in C++. Of the possible members
+ * only these two, and pointers, have types in upper case. */
 static const char *
 first_value(struct arena *arena, const struct line *line)
 {
@@ -88,7 +95,8 @@ first_value(struct arena *arena, const struct line *line)
     return arena_printf(arena, "(%.*s)0", (int)n, type);
 }
 
-/* Notes the initializer of a union's first member, which this line may be. */
+/* Notes the initializer of a union's first member, which this line may be.
+ * Called by file_mark() for each line but comments and openings. */
 static void
 first_note(struct marker *m, const struct line *line)
 {
@@ -101,7 +109,8 @@ first_note(struct marker *m, const struct line *line)
     m->opened = false;
 }
 
-/* Returns the initializer for the first member of union n. */
+/* Returns the initializer for the first member of union n; "0" if none was
+ * noted. Called by mark_inits(). */
 static const char *
 first_get(const struct marker *m, size_t n)
 {
@@ -112,7 +121,9 @@ first_get(const struct marker *m, size_t n)
     return value;
 }
 
-/* Copies a line, with the initializers of unions in it replaced. */
+/* Copies a line, with the initializers of unions in it replaced; if there are
+ * any, the notes of first_note() are forgotten. Called by file_mark() after
+ * first_note(). */
 static void
 mark_inits(struct marker *m, const struct line *line)
 {
@@ -130,6 +141,8 @@ mark_inits(struct marker *m, const struct line *line)
         m->firsts.length = 0;
 }
 
+/* Edits the content of one file and frees the old one. Called by unions_mark()
+ * for each file with content. */
 static void
 file_mark(struct arena *arena, Idl__Response__File *file)
 {

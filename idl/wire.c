@@ -1,12 +1,15 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Protobuf's wire format, field by field. */
+ * Protobuf's wire format, field by field; see wire.h. One thread, as all of the
+ * plugin. Error texts are constants. Bytes of a field are those of the message,
+ * not copies. */
 #include "idl/wire.h"
 
 #define VARINT_MAX 10 /* bytes */
 
-/* Reads a varint from the front of bytes; returns 0, or -1 on error. */
+/* Takes a varint from the front of bytes, for wire_next() and value_take().
+ * Returns 0; or -1, with bytes unchanged, if it is cut off or too long. */
 static int
 varint_take(struct bytes *bytes, uint64_t *value)
 {
@@ -24,6 +27,8 @@ varint_take(struct bytes *bytes, uint64_t *value)
     return -1;
 }
 
+/* Takes n bytes from the front of bytes, for value_take(). Returns 0; or -1 if
+ * there are not so many. */
 static int
 bytes_skip(struct bytes *bytes, uint64_t n)
 {
@@ -34,6 +39,9 @@ bytes_skip(struct bytes *bytes, uint64_t n)
     return 0;
 }
 
+/* Takes a field's value from the front of bytes, for wire_next(), which has set
+ * its type. Returns 0; or -1 if it is cut off or of another type, as a
+ * group. */
 static int
 value_take(struct bytes *bytes, struct wire_field *field)
 {
@@ -75,6 +83,7 @@ wire_next(struct bytes *bytes, struct wire_field *field)
     return 1;
 }
 
+/* Appends a varint, for wire_add_message(). */
 static void
 varint_add(struct text *text, uint64_t value)
 {
@@ -99,7 +108,7 @@ wire_add_message(struct text *text, uint32_t number, struct bytes value)
 }
 
 /* Returns the type of a field that is a message in desc and in the bytes, or
- * NULL. */
+ * NULL. Called by check_at() for each field. */
 static const ProtobufCMessageDescriptor *
 field_message(const ProtobufCMessageDescriptor *desc,
               const struct wire_field *field)
@@ -113,6 +122,8 @@ field_message(const ProtobufCMessageDescriptor *desc,
     return known->descriptor;
 }
 
+/* Checks a message at this depth for wire_check(), and by recursion the
+ * messages in it that desc has. Returns NULL when good, else an error text. */
 static const char *
 check_at(const ProtobufCMessageDescriptor *desc, struct bytes bytes,
          unsigned depth)
