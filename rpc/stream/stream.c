@@ -1,7 +1,11 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * See rpc/stream/stream.h. */
+ * See rpc/stream/stream.h. What both ends of a stream share, except sending
+ * (stream_send.c) and callbacks (stream_events.c). "The lock" is the stream's.
+ * vc__stream_message(), expects(), window(), half() and hears() run on the
+ * holder, the others on any thread. A static function runs on the thread of its
+ * caller, which is in this file. */
 #include "rpc/stream/stream.h"
 
 #include <stdlib.h>
@@ -21,6 +25,9 @@ struct waiting {
 
 /* --- creating and freeing ---------------------------------------------- */
 
+/* Called by vc__client_stream_new(), on the thread that opens the stream, and
+ * by vc__stream_server_open(), on the holder. All other fields are zero. The
+ * maker has the one reference. */
 void
 vc__stream_init(struct vc_stream *s, const struct vc__stream_ops *ops)
 {
@@ -35,6 +42,7 @@ vc__stream_init(struct vc_stream *s, const struct vc__stream_ops *ops)
     CDS_INIT_LIST_HEAD(&s->waiters);
 }
 
+/* Called when a message was taken, dropped, or not kept. */
 void
 vc__stream_item_free(struct vc_stream *s, struct vc__stream_item *item)
 {
@@ -57,6 +65,8 @@ vc__stream_drop(struct vc_stream *s)
     s->last = NULL;
 }
 
+/* Called by client_free() and server_free(), when no other thread has the
+ * stream. They free the struct itself. */
 void
 vc__stream_fini(struct vc_stream *s)
 {
@@ -118,7 +128,8 @@ vc__stream_wait(struct vc_stream *s, uint64_t until)
 
 /* --- received frames --------------------------------------------------- */
 
-/* Under the lock. */
+/* Called by vc__stream_end() and message_lost(), under the lock. If the event
+ * ends the stream, keeps the error. */
 static void
 stream_end_with(struct vc_stream *s, enum vc__stream_event why,
                 const struct vc__error *error)
@@ -175,6 +186,8 @@ vc__stream_expects(struct vc_stream *s, uint32_t len)
     return good;
 }
 
+/* Called by vc__stream_message(), on the holder. Returns a copy of the message,
+ * for vc__stream_item_free(); NULL without memory. */
 static struct vc__stream_item *
 message_new(const struct vc_stream *s, const uint8_t *body, uint32_t len)
 {
@@ -190,8 +203,8 @@ message_new(const struct vc_stream *s, const uint8_t *body, uint32_t len)
     return m;
 }
 
-/* A lost message ends the call at this end: otherwise a later one would be
- * taken for it. Under the lock. */
+/* A lost message ends the stream at this end: otherwise a later one would be
+ * taken for it. Called by vc__stream_message(), under the lock. */
 static void
 message_lost(struct vc_stream *s, const char *why)
 {
@@ -267,7 +280,8 @@ vc__stream_late(const struct vc_stream *s, struct vc__error *error)
 /* --- receiving --------------------------------------------------------- */
 
 /* True if the program must wait for another message. A client waits until it
- * knows how the call has ended. Under the lock. */
+ * knows how the call has ended. Asked by stream_message_take(), under the
+ * lock. */
 static bool
 is_awaited(struct vc_stream *s)
 {
@@ -276,8 +290,9 @@ is_awaited(struct vc_stream *s)
                          : s->state != VC__STREAM_ENDED);
 }
 
-/* Takes the next message. NULL at the end of the stream, or at the deadline;
- * then *late is set. */
+/* Waits for the next message and takes it, for vc_stream_receive(), which frees
+ * it by vc__stream_item_free(). NULL at the end of the stream, or at the
+ * deadline; then *late is set. */
 static struct vc__stream_item *
 stream_message_take(struct vc_stream *s, bool *late)
 {
@@ -295,8 +310,9 @@ stream_message_take(struct vc_stream *s, bool *late)
     return m;
 }
 
-/* If memory for the WINDOW frame is short, the sender is notified with the next
- * one. */
+/* Called by vc_stream_receive(), and when on_message() has returned, on the
+ * same thread. If memory for the WINDOW frame is short, the sender is notified
+ * with the next one. */
 void
 vc__stream_taken(struct vc_stream *s, uint32_t len)
 {
@@ -315,8 +331,9 @@ vc__stream_taken(struct vc_stream *s, uint32_t len)
     pthread_mutex_unlock(&s->lock);
 }
 
-/* Called before a message is unpacked, not when it is received: a client refuses
- * one that is longer than the max_reply of the method (0: no limit). */
+/* Called by vc__stream_unpack(), not when the message is received: a client
+ * refuses one that is longer than the max_reply of the method (0: no limit).
+ * Then VC_RESOURCE_EXHAUSTED, by vc__fail(). */
 static enum vc_status
 item_check(const struct vc_stream *s, size_t size)
 {
@@ -329,6 +346,9 @@ item_check(const struct vc_stream *s, size_t size)
                     s->service, s->method, size, s->max_reply);
 }
 
+/* Called by vc__stream_unpack(): the message is not of its type, or unpacked
+ * takes too much memory. Sets the thread's last error and returns its status,
+ * never VC_OK. */
 __attribute__((cold)) static enum vc_status
 message_malformed(const struct vc_stream *s,
                   const struct vc__message_fault *fault)

@@ -130,8 +130,9 @@ void vc__stream_put(struct vc_stream *s);
 
 /* --- receiving; for the holder of the engine ---------------------------- */
 
-/* A message was received. If body is NULL it could not be kept, and `loss` says
- * why. False if it breaks the protocol. */
+/* A message was received; the stream copies it. If `loss` is not NULL, it could
+ * not be kept, and `loss` says why: that ends the stream. False if it breaks
+ * the protocol. */
 bool vc__stream_message(struct vc_stream *s, const uint8_t *body, uint32_t len,
                         const char *loss);
 /* The first part of a message of len bytes was received. False if it breaks the
@@ -179,29 +180,33 @@ void vc__stream_item_free(struct vc_stream *s, struct vc__stream_item *item);
 void vc__stream_changed(struct vc_stream *s);
 /* A link is given the CALL: called by hold() of the CALL, on any thread. */
 void vc__stream_has_link(struct vc_stream *s);
-/* Waits for a change, at most until this time; then returns false. Under the
- * lock, which it releases meanwhile. */
+/* Waits for a change, at most until this time; then returns false. Called on a
+ * thread of the program, a handler's or the one that runs callbacks, which
+ * advances the engine meanwhile. Under the lock, which it releases
+ * meanwhile. */
 bool vc__stream_wait(struct vc_stream *s, uint64_t until);
-/* Unpacks a message, which is then the caller's. Errors become the thread's
- * last. */
+/* Unpacks a message. On VC_OK *message is the caller's, for vc_message_free().
+ * Other statuses are errors, which become the thread's last. */
 enum vc_status vc__stream_unpack(struct vc_stream *s,
                                  const struct vc__stream_item *item,
                                  void **message);
 /* The program has taken a message of len bytes: gives its room back. */
 void vc__stream_taken(struct vc_stream *s, uint32_t len);
-/* Drops the received messages. Under the lock. */
+/* Drops the received messages, and the message of the reply. Under the lock;
+ * vc__stream_fini() calls it without. */
 void vc__stream_drop(struct vc_stream *s);
-/* Sends a HALF to the server: no more messages follow. False if memory is
- * short; it may be tried again. */
+/* Sends a HALF to the server: no more messages follow. True also if the call
+ * has ended. False if memory is short: then the program may send again, and may
+ * try again. */
 bool vc__stream_tell_half(struct vc_stream *s);
-/* Sets the error of a stream whose deadline has passed and that may have been
- * executed. */
+/* Fills in *error for a stream whose deadline has passed and that may have been
+ * executed. The stream itself does not change. */
 void vc__stream_late(const struct vc_stream *s, struct vc__error *error);
 
 /* --- for both sides ------------------------------------------------------ */
 
-/* Sends a frame of this type without a body. False if memory is short or the
- * call has ended. */
+/* Sends a frame of this type without a body. `value` is the end of the window
+ * for a WINDOW, else 0. False if memory is short or the call has ended. */
 bool vc__stream_tell(struct vc_stream *s, enum vc__frame_type type,
                      uint32_t value);
 /* True if the call has ended, or later messages are dropped. */
@@ -217,7 +222,8 @@ vc__stream_has_ended(struct vc_stream *s)
 }
 /* Raises the call's error, as vc__error_raise(); VC_OK if there is none. */
 enum vc_status vc__stream_status(struct vc_stream *s);
-/* Waits until the call has ended, at the latest by its deadline. */
+/* Waits until the call has ended; at its deadline, ends it. On the thread of
+ * vc_stream_finish(). */
 void vc__stream_await(struct vc_stream *s);
 /* Waits until the call has ended, without a deadline: another thread is setting
  * the end right now. */

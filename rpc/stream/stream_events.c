@@ -1,7 +1,10 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * See rpc/stream/stream_events.h. */
+ * See rpc/stream/stream_events.h. "The lock" is the stream's. A turn runs
+ * callbacks by two tasks. stream_events_begin() runs on the holder, which owns
+ * the timer. stream_events_run() then runs "as a handler": on a thread that was
+ * the holder and has released the engine, without the lock. */
 #include "rpc/stream/stream_events.h"
 
 #include <stdlib.h>
@@ -27,6 +30,8 @@ enum due {
 
 /* --- what is due; all under the lock -------------------------------------- */
 
+/* Asked by is_given_up(), end_due() and due_of(), under the lock. True if
+ * on_message() must not be called now. */
 static bool
 is_paused(const struct vc_stream *s)
 {
@@ -34,7 +39,8 @@ is_paused(const struct vc_stream *s)
 }
 
 /* True if on_end() comes without further messages. A pause does not delay an
- * error, and nothing waits for a program that has closed. */
+ * error, and nothing waits for a program that has closed. Asked by end_due(),
+ * under the lock. */
 static bool
 is_given_up(const struct vc_stream *s)
 {
@@ -42,6 +48,8 @@ is_given_up(const struct vc_stream *s)
            (is_paused(s) && s->error.status != VC_OK);
 }
 
+/* Called by due_of() when only the end is left, under the lock. Returns what
+ * still comes before on_end(), or DUE_END. DUE_NONE: a pause holds it back. */
 static enum due
 end_due(struct vc_stream *s)
 {
@@ -55,13 +63,15 @@ end_due(struct vc_stream *s)
 }
 
 /* True if only the end is left. A server's stream ends when its call does;
- * before that it is only broken. */
+ * before that it is only broken. Asked by due_of() and stream_events_begin(),
+ * under the lock. */
 static bool
 is_final(const struct vc_stream *s)
 {
     return s->of_server ? s->events->closed : s->state == VC__STREAM_ENDED;
 }
 
+/* Asked by due_of(), under the lock: true if on_writable() is due. */
 static bool
 has_room(const struct vc_stream *s)
 {
@@ -71,6 +81,8 @@ has_room(const struct vc_stream *s)
            vc__stream_fits(s->out.sent, s->out.end, ev->room);
 }
 
+/* Returns what must run next; DUE_NONE: nothing. Called by turn_one(), as a
+ * handler, and by vc__stream_events_stir(), on any thread; under the lock. */
 static enum due
 due_of(struct vc_stream *s)
 {
@@ -94,7 +106,7 @@ due_of(struct vc_stream *s)
                                                                : DUE_NONE;
 }
 
-/* Marks what runs now as done. */
+/* Marks what runs now as done. Called by turn_one(), under the lock. */
 static void
 due_note(struct vc__stream_events *ev, enum due due)
 {
@@ -107,6 +119,8 @@ due_note(struct vc__stream_events *ev, enum due due)
 
 /* --- calling them: as a handler, without the lock ------------------------ */
 
+/* Passes the message to on_message(), which frees it; frees it itself if that
+ * is NULL. Called by message_give(), as a handler. */
 static void
 call_message(const struct vc__stream_events *ev, void *message)
 {
@@ -121,6 +135,8 @@ call_message(const struct vc__stream_events *ev, void *message)
                 message, VC_OK, ev->arg);
 }
 
+/* Calls on_writable() or on_half_close(), unless that is NULL. Called by
+ * stream_events_give(), as a handler. */
 static void
 call_signal(const struct vc__stream_events *ev, vc_stream_on_signal *callback)
 {
@@ -133,6 +149,8 @@ call_signal(const struct vc__stream_events *ev, vc_stream_on_signal *callback)
                    NULL, VC_OK, ev->arg);
 }
 
+/* Calls on_cancel(), for stream_events_give(), or on_end(), for end_give(),
+ * unless that is NULL. As a handler. */
 static void
 call_status(const struct vc__stream_events *ev, vc_stream_on_status *callback,
             enum vc_status status)
@@ -148,6 +166,9 @@ call_status(const struct vc__stream_events *ev, vc_stream_on_status *callback,
 
 /* --- running them: as a handler, without the lock unless noted ----------- */
 
+/* Shows an unpacked message to the interceptors, then passes it on. Called by
+ * item_give(), and by stream_events_give() for that of the reply; as a
+ * handler. */
 static void
 message_give(struct vc_stream *s, void *message)
 {
@@ -160,8 +181,9 @@ message_give(struct vc_stream *s, void *message)
     call_message(ev, message);
 }
 
-/* A message that is malformed, or for which memory is short, ends the call,
- * however it ended otherwise: a later one would be taken for it. */
+/* Called by item_give(), as a handler, with the thread's last error. A message
+ * that is malformed, or for which memory is short, ends the stream, however its
+ * call ended otherwise: a later one would be taken for it. */
 static void
 stream_events_spoil(struct vc_stream *s)
 {
@@ -178,6 +200,8 @@ stream_events_spoil(struct vc_stream *s)
     pthread_mutex_unlock(&s->lock);
 }
 
+/* DUE_MESSAGE of stream_events_give(), as a handler: unpacks the message, frees
+ * the item, and gives its room back when on_message() has returned. */
 static void
 item_give(struct vc_stream *s, struct vc__stream_item *item)
 {
@@ -194,6 +218,7 @@ item_give(struct vc_stream *s, struct vc__stream_item *item)
     vc__stream_taken(s, len);
 }
 
+/* DUE_END of stream_events_give(), as a handler: runs the last callback. */
 static void
 end_give(struct vc_stream *s)
 {
@@ -204,7 +229,8 @@ end_give(struct vc_stream *s)
     s->ops->ended(s);
 }
 
-/* Sends the HALF that had to wait for the last part of a long message. */
+/* DUE_HALF of stream_events_give(), as a handler. Sends the HALF that had to
+ * wait for the last part of a long message. */
 static void
 half_give(struct vc_stream *s)
 {
@@ -216,6 +242,8 @@ half_give(struct vc_stream *s)
     pthread_mutex_unlock(&s->lock);
 }
 
+/* Does what is due, and gives away `item` (DUE_MESSAGE) or `last` (DUE_LAST).
+ * Called by turn_one(), as a handler. */
 static void
 stream_events_give(struct vc_stream *s, enum due due,
                    struct vc__stream_item *item, void *last)
@@ -244,7 +272,8 @@ enum turn {
     TURN_END,  /* nothing will be due any more */
 };
 
-/* Under the lock. */
+/* Called by turn_one(), under the lock, when it runs nothing. `due` is
+ * DUE_NONE; or DUE_END, when the holder must stop the timer first. */
 static enum turn
 turn_end(struct vc_stream *s, enum due due)
 {
@@ -254,7 +283,8 @@ turn_end(struct vc_stream *s, enum due due)
     return TURN_OVER;
 }
 
-/* Runs what is due first. */
+/* Runs what is due first, and returns it. DUE_NONE: nothing was run, and *turn
+ * is set. Called by stream_events_turn_run(), as a handler. */
 static enum due
 turn_one(struct vc_stream *s, enum turn *turn)
 {
@@ -285,6 +315,8 @@ turn_one(struct vc_stream *s, enum turn *turn)
     return due;
 }
 
+/* Runs what is due, one after the other, at most BATCH. Called by
+ * stream_events_run(), as a handler. */
 static enum turn
 stream_events_turn_run(struct vc_stream *s)
 {
@@ -305,7 +337,8 @@ stream_events_turn_run(struct vc_stream *s)
 
 static void stream_events_begin(struct vc__task *task);
 
-/* Any thread: posts the task that begins a turn. */
+/* Posts the task that begins a turn. Called by turn_begin(), on any thread, and
+ * by stream_events_run() when more is due. */
 static void
 begin_post(struct vc__stream_events *ev)
 {
@@ -313,7 +346,7 @@ begin_post(struct vc__stream_events *ev)
     vc__engine_post(ev->stream->engine, &ev->task);
 }
 
-/* The task after stream_events_begin(): runs as a handler. After
+/* The task that stream_events_begin() queues: runs as a handler. After
  * vc__engine_resume() another thread may be the engine's holder. */
 static void
 stream_events_run(struct vc__task *task)
@@ -332,7 +365,8 @@ stream_events_run(struct vc__task *task)
         s->ops->left(s);
 }
 
-/* On the holder. */
+/* The timer of timer_arm(), on the holder: ends a call whose deadline has
+ * passed. */
 static void
 stream_events_on_deadline(struct vc__timer *timer)
 {
@@ -344,7 +378,8 @@ stream_events_on_deadline(struct vc__timer *timer)
     s->ops->give_up(s, &error);
 }
 
-/* On the holder, in the first turn. */
+/* Called by stream_events_begin(), on the holder, in the first turn: starts the
+ * timer of the deadline, if there is one. Without memory it ends the call. */
 static void
 timer_arm(struct vc__stream_events *ev)
 {
@@ -362,7 +397,8 @@ timer_arm(struct vc__stream_events *ev)
     s->ops->give_up(s, &error);
 }
 
-/* A task: runs on the holder, which owns the timer. */
+/* The task of begin_post(), on the holder, which owns the timer. Stops the
+ * timer if only the end is left; queues stream_events_run(). */
 static void
 stream_events_begin(struct vc__task *task)
 {
@@ -383,7 +419,8 @@ stream_events_begin(struct vc__task *task)
     vc__engine_handle(s->engine, &ev->task);
 }
 
-/* Under the lock. */
+/* Called by vc__stream_events_open() and vc__stream_events_stir(), on any
+ * thread, under the lock, while no turn is under way. */
 static void
 turn_begin(struct vc__stream_events *ev)
 {
@@ -481,6 +518,8 @@ vc__stream_events_half(struct vc_stream *s)
 
 /* --- for programs --------------------------------------------------------- */
 
+/* Called by vc_stream_pause() and vc_stream_resume(), on any thread. A stream
+ * without callbacks is not changed. */
 static void
 paused_set(struct vc_stream *s, bool paused)
 {

@@ -45,6 +45,7 @@ struct vc__stream_events {
 };
 
 /* Creates the callbacks of a stream; they wait for vc__stream_events_open().
+ * The caller owns them, and frees them by free() unless they join a stream.
  * NULL if memory is short or the size is not valid; the error is this thread's
  * last. */
 struct vc__stream_events *

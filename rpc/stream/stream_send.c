@@ -2,8 +2,10 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * See rpc/stream/stream.h. What a stream sends, on either side: its frames, and
- * the messages that the window allows. On the threads of the program and of the
- * callbacks, except send_done(). */
+ * the messages that the window allows. "The lock" is the stream's. All
+ * functions run, without the lock if nothing else is said, on the thread that
+ * sends or receives: one of the program, a handler's, or the one that runs
+ * callbacks. Only send_done(), and what it calls, runs on any thread. */
 #include "rpc/stream/stream.h"
 
 #include <stdlib.h>
@@ -21,6 +23,8 @@ struct stream_send {
     uint8_t body[]; /* metadata, message */
 };
 
+/* Called by send_done() and send_drop(), which drop the frame's reference to
+ * the stream afterwards. */
 static void
 send_free(struct stream_send *ss)
 {
@@ -30,7 +34,10 @@ send_free(struct stream_send *ss)
     vc__memory_give(vc__stream_account(ss->stream, size), ss, size);
 }
 
-/* done() of a frame, for the link: any thread, under the link's lock. */
+/* done() of a frame: any thread. Called by the link, under its lock; without
+ * that by rpc/client/stream_client.c, rpc/client/stream_again.c and
+ * rpc/server/stream_server.c, for a frame that no link has had. Lets the next
+ * message follow a long one; frees the frame, perhaps also the stream. */
 static void
 send_done(struct vc__send *send, enum vc__send_end end)
 {
@@ -52,6 +59,9 @@ send_done(struct vc__send *send, enum vc__send_end end)
     vc__stream_put(s);
 }
 
+/* Called by vc__stream_tell() and message_send(). Returns a frame with room for
+ * `before` bytes of metadata and len bytes of body, and a reference to the
+ * stream; NULL without memory. send_done() or send_drop() frees it. */
 static struct stream_send *
 send_new(struct vc_stream *s, enum vc__frame_type type, uint16_t before,
          uint32_t len)
@@ -74,7 +84,8 @@ send_new(struct vc_stream *s, enum vc__frame_type type, uint16_t before,
     return ss;
 }
 
-/* Frees a frame that no link has used. */
+/* Frees a frame that ops->put() has refused. Called by vc__stream_tell() and
+ * message_go(). */
 static void
 send_drop(struct stream_send *ss)
 {
@@ -98,6 +109,8 @@ vc__stream_tell(struct vc_stream *s, enum vc__frame_type type, uint32_t value)
     return false;
 }
 
+/* Called by window_fail(). Returns VC_FAILED_PRECONDITION: the program has
+ * finished sending. */
 static enum vc_status
 sent_enough(const struct vc_stream *s)
 {
@@ -108,14 +121,15 @@ sent_enough(const struct vc_stream *s)
 }
 
 /* Charges a message of len bytes to the window; false if it may not be sent
- * now. Under the lock. */
+ * now. Called by window_await() and window_try(), under the lock. */
 static bool
 stream_send_room_take(struct vc_stream *s, uint32_t len)
 {
     return !s->long_out && vc__outflow_take(&s->out, vc__stream_cost(len));
 }
 
-/* Returns why the program may not send, for window_fail(). Under the lock. */
+/* Returns why the program may not send, for window_fail(): VC_CANCELLED if the
+ * call has ended. Called by window_await() and window_try(), under the lock. */
 static enum vc_status
 stream_send_refusal(const struct vc_stream *s)
 {
@@ -131,7 +145,9 @@ struct stall {
 
 #define STALL_LOOK_US 1000000u
 
-/* Waits for a change, under the lock. False if the deadline has passed. */
+/* Waits for a change, for window_await() and long_await(), under the lock,
+ * which it releases meanwhile. Reports a peer that takes nothing to
+ * ops->stalled(). False if the deadline has passed. */
 static bool
 window_wait(struct vc_stream *s, struct stall *stall)
 {
@@ -150,8 +166,8 @@ window_wait(struct vc_stream *s, struct stall *stall)
     return true;
 }
 
-/* Waits until the window allows a message of len bytes. Otherwise the status is
- * for window_fail(). */
+/* Called by vc_stream_send(): waits until the window allows a message of len
+ * bytes, and charges it. If that fails, the status is for window_fail(). */
 static enum vc_status
 window_await(struct vc_stream *s, uint32_t len)
 {
@@ -171,8 +187,9 @@ window_await(struct vc_stream *s, uint32_t len)
     return status;
 }
 
-/* Returns the error of a call that has ended. If it succeeded, the error is
- * that the other end takes no more messages. */
+/* Returns the error of a call that has ended, the thread's last, never VC_OK.
+ * If the call succeeded, it is VC_FAILED_PRECONDITION. Called by
+ * vc_stream_send(), window_fail(), long_await() and message_go(). */
 static enum vc_status
 send_ended(struct vc_stream *s)
 {
@@ -186,6 +203,9 @@ send_ended(struct vc_stream *s)
                           s->service, s->method);
 }
 
+/* Called by vc_stream_send() and vc_stream_try_send(): turns the status of
+ * window_await() or window_try() into the program's error. At the deadline it
+ * ends the call first. */
 static enum vc_status
 window_fail(struct vc_stream *s, enum vc_status why)
 {
@@ -200,8 +220,9 @@ window_fail(struct vc_stream *s, enum vc_status why)
     }
 }
 
-/* Waits until the link has sent the last part. If the call ends first, the rest
- * is left to the link: a server drops the parts that it still receives, and a
+/* Called by vc_stream_send(): waits until the link has sent the last part, or
+ * was lost (VC_OK). If the call ends first, returns its error and leaves the
+ * rest to the link: a server drops the parts that it still receives, and a
  * server's reply waits for the last part without the handler
  * (vc__stream_server_waits()). */
 static enum vc_status
@@ -222,9 +243,10 @@ long_await(struct vc_stream *s)
     return all ? VC_OK : send_ended(s);
 }
 
-/* The client's first message: waits until a link has the CALL, which may have
- * to be made first. The sender may rest after that, and perhaps no other thread
- * advances the engine. False if the call has ended without a link. */
+/* Called by vc_stream_send() for the client's first message: waits until a link
+ * has the CALL, which may have to be made first. The sender may rest after
+ * that, and perhaps no other thread advances the engine. False if the call has
+ * ended without a link. */
 static bool
 link_await(struct vc_stream *s)
 {
@@ -240,6 +262,7 @@ link_await(struct vc_stream *s)
     return s->linked;
 }
 
+/* Called by message_go(): a long message begins, or is not sent after all. */
 static void
 long_set(struct vc_stream *s, bool is_out)
 {
@@ -248,9 +271,11 @@ long_set(struct vc_stream *s, bool is_out)
     pthread_mutex_unlock(&s->lock);
 }
 
-/* Gives the message to the link. A long message is sent in parts, and no other
- * of the stream may come between: *is_long is set, and the next message waits
- * for the last part. If the link is lost, the send is done, too. */
+/* Called by message_send(): gives the message to the link, or frees it and
+ * returns the error of the call, which has ended. A long message is sent in
+ * parts, and no other of the stream may come between: *is_long is set, and the
+ * next message waits for the last part. If the link is lost, the send is done,
+ * too. */
 static enum vc_status
 message_go(struct vc_stream *s, struct stream_send *ss, bool *is_long)
 {
@@ -265,7 +290,8 @@ message_go(struct vc_stream *s, struct stream_send *ss, bool *is_long)
     return send_ended(s);
 }
 
-/* Returns why the message cannot be sent. */
+/* Called by stream_send_measure(): returns why the message cannot be sent, also
+ * as the thread's last error. */
 static enum vc_status
 stream_send_message_refuse(const struct vc_stream *s, const void *message,
                            size_t peer_max, struct vc__packing *packing)
@@ -282,6 +308,8 @@ stream_send_message_refuse(const struct vc_stream *s, const void *message,
     return vc__outgoing_measure(&o, s->sends, message, packing);
 }
 
+/* Called by vc_stream_send() and vc_stream_try_send(): measures the message and
+ * checks it against its limits. Errors as of vc__outgoing_measure(). */
 static enum vc_status
 stream_send_measure(struct vc_stream *s, const void *message,
                     struct vc__packing *packing)
@@ -298,14 +326,17 @@ stream_send_measure(struct vc_stream *s, const void *message,
     return stream_send_message_refuse(s, message, peer_max, packing);
 }
 
+/* Called by message_send(): writes the metadata of the stream's first message
+ * to out, unless that is NULL; returns their bytes. 0 for later messages, and
+ * at a client. */
 static uint16_t
 initial_of(const struct vc_stream *s, uint8_t *out)
 {
     return s->began || s->ops->initial == NULL ? 0 : s->ops->initial(s, out);
 }
 
-/* Gives back the room of a message that is not sent. The callbacks may have
- * found no room meanwhile. */
+/* Called by message_send() without memory: gives back the room of a message
+ * that is not sent. The callbacks may have found no room meanwhile. */
 static void
 room_return(struct vc_stream *s, uint32_t len)
 {
@@ -316,7 +347,9 @@ room_return(struct vc_stream *s, uint32_t len)
     pthread_mutex_unlock(&s->lock);
 }
 
-/* Sends a message that has its room in the window. */
+/* Sends a message that has its room in the window; *is_long as message_go()
+ * says. Called by vc_stream_send() and vc_stream_try_send(), which return an
+ * error to the program. */
 static enum vc_status
 message_send(struct vc_stream *s, const void *message,
              struct vc__packing *packing, bool *is_long)
@@ -366,8 +399,9 @@ vc_stream_send(struct vc_stream *s, const void *message)
     return is_long ? long_await(s) : VC_OK;
 }
 
-/* Takes room for a message, or makes on_writable() due once there is some. If
- * the program may not send, the status is for window_fail(). */
+/* Called by vc_stream_try_send(): takes room for a message, or makes
+ * on_writable() due once there is some. If the program may not send, the status
+ * is for window_fail(). */
 static enum vc_status
 window_try(struct vc_stream *s, uint32_t len, bool *sent)
 {
@@ -414,8 +448,9 @@ vc_stream_try_send(struct vc_stream *s, const void *message, bool *sent)
 
 /* --- half-close ---------------------------------------------------------- */
 
-/* Half-closes; true if the HALF must be sent now. It must not come between the
- * parts of a message: then the callbacks' thread sends it later. */
+/* Called by vc_stream_half_close(): half-closes. True if the HALF must be sent
+ * now. It must not come between the parts of a message: then the callbacks'
+ * thread sends it later. */
 static bool
 half_begin(struct vc_stream *s)
 {

@@ -1,7 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * See rpc/stream/stream_state.h. An event that no row names has no effect. */
+ * See rpc/stream/stream_state.h. An event that no row names has no effect. Any
+ * thread: vc__stream_step() under the stream's lock, the others without. */
 #include "rpc/stream/stream_state.h"
 
 #include <stddef.h>
@@ -72,6 +73,8 @@ vc__stream_step(enum vc__stream_side side, enum vc__stream_state state,
     return step;
 }
 
+/* Called when a stream is made: by vc_stream_open() and vc_stream_start() on
+ * the program's thread, by vc__stream_server_open() on the holder. */
 enum vc__stream_state
 vc__stream_first(bool we_stream, bool they_stream)
 {
@@ -80,6 +83,7 @@ vc__stream_first(bool we_stream, bool they_stream)
     return they_stream ? VC__STREAM_HALF_LOCAL : VC__STREAM_HALF_BOTH;
 }
 
+/* Returns a static text, as do the next two; only tests/unit calls them. */
 const char *
 vc__stream_state_name(enum vc__stream_state state)
 {

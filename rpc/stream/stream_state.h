@@ -71,7 +71,7 @@ vc__stream_is_heard(enum vc__stream_state state)
     return state >= VC__STREAM_HALF_REMOTE;
 }
 
-/* For tests and traces. */
+/* For tests, and the traces that these compare. */
 const char *vc__stream_state_name(enum vc__stream_state state);
 const char *vc__stream_event_name(enum vc__stream_event event);
 const char *vc__stream_action_name(enum vc__stream_action action);
