@@ -11,13 +11,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Returns less than size if the result does not fit a size_t. */
+/* Called by chunk_new() and vc__arena_alloc(). Returns size, rounded up to the
+ * alignment; less than size if that does not fit a size_t. */
 static size_t
 round_up(size_t size)
 {
     return (size + VC__ARENA_ALIGN - 1) & ~(size_t)(VC__ARENA_ALIGN - 1);
 }
 
+/* Called by vc__arena_init(), arena_grow() and large_alloc(). Returns a chunk
+ * of at least size bytes, which the caller adds to its arena; NULL without
+ * memory. */
 static struct vc__arena_chunk *
 chunk_new(struct vc__account *account, size_t size)
 {
@@ -39,6 +43,7 @@ vc__arena_taken(const struct vc__arena *a)
                              : a->before + (size_t)(a->at - a->chunks->room);
 }
 
+/* Returns the bytes that the cap still allows. */
 static size_t
 arena_left(const struct vc__arena *a)
 {
@@ -47,7 +52,8 @@ arena_left(const struct vc__arena *a)
     return a->cap > taken ? a->cap - taken : 0;
 }
 
-/* Sets a->end: the end of the newest chunk, or where the cap is reached. */
+/* Sets a->end: the end of the newest chunk, or where the cap is reached. Called
+ * when either has changed, or a->before. */
 static void
 arena_limit(struct vc__arena *a)
 {
@@ -58,7 +64,8 @@ arena_limit(struct vc__arena *a)
     a->end = a->at + (left < room ? left : room);
 }
 
-/* Makes c the newest chunk; a->before must be up to date. */
+/* Makes c the newest chunk; a->before must be up to date. Called by
+ * vc__arena_init(), arena_grow() and vc__arena_shrink(). */
 static void
 arena_enter(struct vc__arena *a, struct vc__arena_chunk *c)
 {
@@ -70,15 +77,16 @@ arena_enter(struct vc__arena *a, struct vc__arena_chunk *c)
 /* The size up to which chunks grow that several pieces share. */
 #define CHUNK_MAX ((size_t)1 << 20)
 
-/* Called when a chunk was allocated. */
+/* Called by arena_grow() and large_alloc() when a chunk was allocated. */
 static void
 next_double(struct vc__arena *a)
 {
     a->next = a->next < CHUNK_MAX / 2 ? a->next * 2 : CHUNK_MAX;
 }
 
-/* Each chunk is twice the one before, up to CHUNK_MAX, but no larger than what
- * may still be taken: so little room is lost at the end of chunks. */
+/* Called by alloc_beyond(). Each chunk is twice the one before, up to
+ * CHUNK_MAX, but no larger than what may still be taken: so little room is lost
+ * at the end of chunks. Returns 0, or -1 without memory. */
 static int
 arena_grow(struct vc__arena *a)
 {
@@ -95,8 +103,9 @@ arena_grow(struct vc__arena *a)
     return 0;
 }
 
-/* A piece that is larger than the next chunk gets a chunk of its own; the rest
- * of the present chunk stays in use. */
+/* Called by alloc_beyond(). A piece that is larger than the next chunk gets a
+ * chunk of its own; the rest of the present chunk stays in use. NULL without
+ * memory. */
 static void *
 large_alloc(struct vc__arena *a, size_t piece)
 {
@@ -112,7 +121,8 @@ large_alloc(struct vc__arena *a, size_t piece)
     return c->room;
 }
 
-/* The slow path, kept out of vc__arena_alloc(). */
+/* The slow path of vc__arena_alloc(), kept out of it: the piece does not fit,
+ * or its size has overflown to 0. NULL without memory, or beyond the cap. */
 static __attribute__((noinline)) void *
 alloc_beyond(struct vc__arena *a, size_t piece)
 {
@@ -141,14 +151,16 @@ vc__arena_alloc(struct vc__arena *a, size_t size)
     return p;
 }
 
-/* The functions of a->allocator, which protobuf-c calls. */
+/* a->allocator.alloc(): called by protobuf-c, and by rpc/codec/fast_codec.c, on
+ * the thread that unpacks a message. NULL as vc__arena_alloc(). */
 static void *
 arena_allocator_alloc(void *arena, size_t size)
 {
     return vc__arena_alloc(arena, size);
 }
 
-/* Called by protobuf-c for memory of the arena, which is freed as a whole. */
+/* a->allocator.free(): called by protobuf-c on the same thread. Does nothing,
+ * as the arena is freed as a whole. */
 static void
 arena_allocator_free(void *arena, void *pointer)
 {
@@ -177,7 +189,8 @@ vc__arena_init(struct vc__arena *a, size_t first, size_t cap)
     return 0;
 }
 
-/* Frees the chunks down to the first one, which it returns. */
+/* Called by vc__arena_shrink(). Frees the chunks down to the first one, which
+ * it returns. */
 static struct vc__arena_chunk *
 chunks_drop(const struct vc__arena *a)
 {

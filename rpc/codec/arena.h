@@ -3,7 +3,9 @@
  *
  * The memory of one call: allocated piece by piece, freed at once, kept for the
  * next call. A capped bump allocator over a chain of chunks, with the interface
- * of a ProtobufCAllocator for unpacking. One thread at a time.
+ * of a ProtobufCAllocator for unpacking. One thread at a time: that of a
+ * server's call is used on the holder, on the handler's thread, and on one that
+ * ends the call later; that of a reply (rpc/codec/reply_arena.h) on any.
  *
  * Called by: reply_arena.c (init, fini, reset, set_cap, alloc),
  * rpc/server/server_call.c (init, fini, reset, alloc), arena.c (reset, taken),
@@ -49,7 +51,8 @@ int vc__arena_init(struct vc__arena *a, size_t first, size_t cap);
 /* Frees all memory. A zeroed arena is allowed. */
 void vc__arena_fini(struct vc__arena *a);
 
-/* Drops every allocation; only the first chunk stays allocated. */
+/* Drops every allocation; only the first chunk stays allocated. Called by
+ * vc__arena_reset(), which every other file calls instead. */
 void vc__arena_shrink(struct vc__arena *a);
 
 /* Drops every allocation, as vc__arena_shrink(). False if the arena had nothing
@@ -65,7 +68,7 @@ vc__arena_reset(struct vc__arena *a)
     return false;
 }
 
-/* Bytes since the last reset. */
+/* Bytes since the last reset. Asked within arena.c, and by tests. */
 size_t vc__arena_taken(const struct vc__arena *a);
 
 /* Changes the cap, which counts from the last reset. */

@@ -4,7 +4,13 @@
  * See rpc/codec/fast_codec.h. Unpacking reads the members into a table, which
  * shows whether the message is plain and how much memory it takes, then stores
  * them. Packing first computes the length, which is always needed, and whether
- * the message is plain. */
+ * the message is plain.
+ *
+ * All static functions are pure, too, and run on the thread of
+ * vc__fast_unpack() or, from varint_size() on, of vc__fast_size() and
+ * vc__fast_pack(). Those that read return false if the message is malformed,
+ * not plain, or over its memory: then vc__fast_unpack() leaves it to the slow
+ * path. Those that store return false if the allocator has no memory. */
 #include "rpc/codec/fast_codec.h"
 
 #include <limits.h>
@@ -31,7 +37,8 @@ struct reader {
     size_t memory;                                /* may still be taken */
 };
 
-/* Counts an allocation. False if it is more than may still be taken. */
+/* Counts an allocation, for vc__fast_unpack() and fast_codec_block(). False if
+ * it is more than may still be taken. */
 static bool
 fast_codec_take(struct reader *r, size_t bytes)
 {
@@ -44,8 +51,8 @@ fast_codec_take(struct reader *r, size_t bytes)
     return true;
 }
 
-/* Reads a varint of at most max bytes; one of more than 64 bits is not
- * plain. */
+/* Called by fast_codec_varint() for more than one byte. Reads a varint of at
+ * most max bytes; one of more than 64 bits is not plain. */
 static bool
 varint_long(struct reader *r, unsigned max, uint64_t *value)
 {
@@ -63,6 +70,8 @@ varint_long(struct reader *r, unsigned max, uint64_t *value)
     return false;
 }
 
+/* Reads a tag, a length or a value, for member_read(), fast_codec_block() and
+ * value_read(), as varint_long(). */
 static inline bool
 fast_codec_varint(struct reader *r, unsigned max, uint64_t *value)
 {
@@ -72,6 +81,7 @@ fast_codec_varint(struct reader *r, unsigned max, uint64_t *value)
     return true;
 }
 
+/* Called by value_read(): reads 4 or 8 bytes. False if fewer are left. */
 static bool
 fast_codec_fixed(struct reader *r, unsigned size, uint64_t *value)
 {
@@ -82,7 +92,8 @@ fast_codec_fixed(struct reader *r, unsigned size, uint64_t *value)
     return true;
 }
 
-/* Returns the field with this number, or NULL; fields come in order. */
+/* Called by member_read(). Returns the field with this number, or NULL; fields
+ * come in order. */
 static const ProtobufCFieldDescriptor *
 field_find(struct reader *r, uint64_t number)
 {
@@ -91,6 +102,8 @@ field_find(struct reader *r, uint64_t number)
     return r->field < r->last && r->field->id == number ? r->field++ : NULL;
 }
 
+/* Asked by member_read() and vc__fast_size(): false for a repeated or required
+ * field, and for one of a oneof. */
 static bool
 is_plain(const ProtobufCFieldDescriptor *f)
 {
@@ -99,6 +112,8 @@ is_plain(const ProtobufCFieldDescriptor *f)
            (f->flags & PROTOBUF_C_FIELD_FLAG_ONEOF) == 0;
 }
 
+/* Called by value_read(): reads a string or bytes, and counts their memory.
+ * False also if the string is not UTF-8. */
 static bool
 fast_codec_block(struct reader *r, struct value *v)
 {
@@ -113,7 +128,8 @@ fast_codec_block(struct reader *r, struct value *v)
     return v->number == 0 || fast_codec_take(r, v->number);
 }
 
-/* Reads the value of v->field, which has this wire type. */
+/* Called by member_read(). Reads the value of v->field; false also if this wire
+ * type is not that of the field. */
 static bool
 value_read(struct reader *r, struct value *v, unsigned wire)
 {
@@ -140,6 +156,7 @@ value_read(struct reader *r, struct value *v, unsigned wire)
     }
 }
 
+/* Called by members_read(): reads a tag and the value after it. */
 static bool
 member_read(struct reader *r, struct value *v)
 {
@@ -151,7 +168,8 @@ member_read(struct reader *r, struct value *v)
     return v->field != NULL && is_plain(v->field) && value_read(r, v, tag & 7);
 }
 
-/* Reads all members; returns how many, or -1 if they make no plain message. */
+/* Called by vc__fast_unpack(). Reads all members; returns how many, or -1 if
+ * they make no plain message. */
 static int
 members_read(struct reader *r, struct value values[VC__PLAIN_FIELDS])
 {
@@ -165,7 +183,8 @@ members_read(struct reader *r, struct value values[VC__PLAIN_FIELDS])
     return n;
 }
 
-/* True if the type has required fields: then it is not plain. */
+/* Asked by vc__fast_unpack(). True if the type has required fields: then it is
+ * not plain. */
 static bool
 has_required(const ProtobufCMessageDescriptor *desc)
 {
@@ -175,6 +194,7 @@ has_required(const ProtobufCMessageDescriptor *desc)
     return false;
 }
 
+/* Called by value_store(): the copy gets a NUL at its end. */
 static bool
 string_store(ProtobufCAllocator *a, char **out, const struct value *v)
 {
@@ -188,6 +208,7 @@ string_store(ProtobufCAllocator *a, char **out, const struct value *v)
     return true;
 }
 
+/* Called by value_store(). Empty bytes get no memory. */
 static bool
 bytes_store(ProtobufCAllocator *a, ProtobufCBinaryData *out,
             const struct value *v)
@@ -205,6 +226,7 @@ bytes_store(ProtobufCAllocator *a, ProtobufCBinaryData *out,
     return true;
 }
 
+/* Called by member_store(): stores the value in the member `out`. */
 static bool
 value_store(ProtobufCAllocator *a, void *out, const struct value *v)
 {
@@ -240,6 +262,7 @@ value_store(ProtobufCAllocator *a, void *out, const struct value *v)
     return true;
 }
 
+/* Called by message_make(): stores the value, and marks the member as set. */
 static bool
 member_store(ProtobufCAllocator *a, uint8_t *message, const struct value *v)
 {
@@ -252,7 +275,8 @@ member_store(ProtobufCAllocator *a, uint8_t *message, const struct value *v)
     return true;
 }
 
-/* NULL if memory is short. */
+/* Called by vc__fast_unpack() with the n values that were read. Returns the
+ * message, in memory of the allocator; NULL if memory is short. */
 static void *
 message_make(const ProtobufCMessageDescriptor *desc, ProtobufCAllocator *a,
              const struct value *values, int n)
@@ -291,6 +315,8 @@ vc__fast_unpack(const ProtobufCMessageDescriptor *desc,
 
 /* --- packing ----------------------------------------------------------- */
 
+/* Returns the bytes of the varint of n, for piece_size() and
+ * vc__fast_size(). */
 static size_t
 varint_size(uint64_t n)
 {
@@ -301,6 +327,8 @@ varint_size(uint64_t n)
     return size;
 }
 
+/* Called by piece_put() and vc__fast_pack(). Returns the end of what it
+ * wrote. */
 static uint8_t *
 varint_put(uint8_t *out, uint64_t n)
 {
@@ -312,6 +340,7 @@ varint_put(uint8_t *out, uint64_t n)
     return out;
 }
 
+/* Reads a member of 8 bytes, for varint_of() and piece_get(). */
 static uint64_t
 fast_codec_get64(const void *member)
 {
@@ -321,6 +350,7 @@ fast_codec_get64(const void *member)
     return n;
 }
 
+/* Reads a member of 4 bytes, for varint_of() and piece_get(). */
 static uint32_t
 fast_codec_get32(const void *member)
 {
@@ -330,7 +360,8 @@ fast_codec_get32(const void *member)
     return n;
 }
 
-/* The value that the varint of a member encodes. */
+/* Called by piece_get(). Returns the value that the varint of a member
+ * encodes. */
 static uint64_t
 varint_of(ProtobufCType type, const void *member)
 {
@@ -362,7 +393,7 @@ struct piece {
     uint64_t number;  /* of other types; else the length */
 };
 
-/* Like protobuf-c, takes a negative zero for zero. */
+/* Asked by piece_given(). Like protobuf-c, takes a negative zero for zero. */
 static bool
 fast_codec_is_zero(ProtobufCType type, uint64_t number)
 {
@@ -373,8 +404,8 @@ fast_codec_is_zero(ProtobufCType type, uint64_t number)
     return number == 0;
 }
 
-/* False if the member is not packed: it has no presence and is zero, or it has
- * presence and is not set. */
+/* Asked by vc__fast_size() and vc__fast_pack(). False if the member is not
+ * packed: it has no presence and is zero, or it has presence and is not set. */
 static bool
 piece_given(const ProtobufCFieldDescriptor *f, const uint8_t *message,
             const struct piece *p)
@@ -386,6 +417,8 @@ piece_given(const ProtobufCFieldDescriptor *f, const uint8_t *message,
     return *(const protobuf_c_boolean *)(message + f->quantifier_offset) != 0;
 }
 
+/* Called by vc__fast_size() and vc__fast_pack(): fills in *p from the member.
+ * p->data points into the message. */
 static void
 piece_get(const ProtobufCFieldDescriptor *f, const void *member,
           struct piece *p)
@@ -422,6 +455,8 @@ piece_get(const ProtobufCFieldDescriptor *f, const void *member,
     }
 }
 
+/* Called by vc__fast_size(): returns the bytes of the packed value, without its
+ * tag. */
 static size_t
 piece_size(const struct piece *p)
 {
@@ -437,6 +472,8 @@ piece_size(const struct piece *p)
     }
 }
 
+/* Called by vc__fast_pack(): writes the packed value after its tag. Returns the
+ * end of what it wrote. */
 static uint8_t *
 piece_put(uint8_t *out, const struct piece *p)
 {

@@ -27,7 +27,8 @@ vc__outgoing_check(const struct vc__outgoing *o, size_t size)
     return VC_OK;
 }
 
-/* Another copy of the generated code has descriptors of its own. */
+/* Called by vc__outgoing_is_of(). Another copy of the generated code has
+ * descriptors of its own. */
 bool
 vc__outgoing_is_copy(const ProtobufCMessageDescriptor *desc,
                      const ProtobufCMessageDescriptor *its)
@@ -37,6 +38,8 @@ vc__outgoing_is_copy(const ProtobufCMessageDescriptor *desc,
            strcmp(its->name, desc->name) == 0;
 }
 
+/* Called by vc__outgoing_measure(): returns VC_INVALID_ARGUMENT, by vc__fail(),
+ * for a message that is not initialised or of another type. */
 static enum vc_status
 type_fail(const struct vc__outgoing *o, const ProtobufCMessageDescriptor *desc,
           const ProtobufCMessage *message)

@@ -25,7 +25,9 @@ struct front {
 #define CHUNK     4096
 #define STOCK_MAX 64
 
-/* The functions of a reply's allocator, which protobuf-c calls. */
+/* r->allocator.alloc(): called by protobuf-c, and by rpc/codec/fast_codec.c, on
+ * the thread that unpacks the message. NULL beyond the cap or without
+ * memory. */
 static void *
 reply_alloc(void *data, size_t size)
 {
@@ -43,7 +45,8 @@ reply_alloc(void *data, size_t size)
     return front + 1;
 }
 
-/* Called by protobuf-c: the reply is freed as a whole. */
+/* r->allocator.free(): called by protobuf-c on the same thread. Does nothing,
+ * as the reply is freed as a whole. */
 static void
 reply_free_nothing(void *data, void *pointer)
 {
@@ -58,6 +61,8 @@ vc__replies_init(struct vc__replies *rs)
     pthread_mutex_init(&rs->lock, NULL);
 }
 
+/* Frees a reply that is not in stock: by vc__replies_fini(), and by
+ * vc__reply_give() when the stock is full. */
 static void
 reply_destroy(struct vc__reply *r)
 {
@@ -81,6 +86,8 @@ vc__replies_fini(struct vc__replies *rs)
     pthread_mutex_destroy(&rs->lock);
 }
 
+/* Called by vc__reply_take() when none is in stock. Returns a new reply, the
+ * caller's; NULL without memory. */
 static struct vc__reply *
 reply_make(struct vc__replies *rs, size_t memory)
 {
@@ -99,6 +106,8 @@ reply_make(struct vc__replies *rs, size_t memory)
     return r;
 }
 
+/* Called by vc__reply_take() when there is no spare reply. Returns a reply,
+ * which is then the caller's; NULL if none is in stock. */
 static struct vc__reply *
 stock_take(struct vc__replies *rs)
 {
@@ -114,7 +123,8 @@ stock_take(struct vc__replies *rs)
     return r;
 }
 
-/* False if the stock is full. */
+/* Called by vc__reply_give(). False if the stock is full: then the reply is
+ * still the caller's. */
 static bool
 stock_give(struct vc__replies *rs, struct vc__reply *r)
 {
@@ -131,8 +141,9 @@ stock_give(struct vc__replies *rs, struct vc__reply *r)
     return keep;
 }
 
-/* Swaps r, which may be NULL, and the spare reply. Acquire and release: the
- * thread that takes a reply sees all that the thread did which gave it. */
+/* Swaps r, which may be NULL, and the spare reply, for vc__reply_take() and
+ * vc__reply_give(). Acquire and release: the thread that takes a reply sees all
+ * that the thread did which gave it. */
 static struct vc__reply *
 spare_swap(struct vc__replies *rs, struct vc__reply *r)
 {

@@ -1,9 +1,11 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Replies on the client: each lives in an arena of its own, which returns to
- * the runtime's stock when the program frees the reply. Any thread, except
- * vc__replies_init() and vc__replies_fini().
+ * Messages that the library unpacks for the program: replies at a client, and
+ * messages of streams at either end. Each lives in an arena of its own, which
+ * returns to the runtime's stock when the program frees the message. Any
+ * thread, except vc__replies_init() and vc__replies_fini(): these run on the
+ * thread that makes or frees the runtime.
  *
  * Called by: rpc/runtime.c (replies_init, replies_fini), rpc/client/attempt.c
  * (reply_take, reply_give), rpc/client/stream_client.c (reply_take,
@@ -41,11 +43,12 @@ void vc__replies_init(struct vc__replies *rs);
 void vc__replies_fini(struct vc__replies *rs);
 
 /* Takes an empty reply that may use `memory` bytes; NULL if memory is short.
- * The message unpacked with its allocator is freed by vc_message_free(). */
+ * The caller owns it, until vc__reply_give(). A message that is unpacked with
+ * its allocator is freed by vc_message_free(), which gives the reply back. */
 struct vc__reply *vc__reply_take(struct vc__replies *rs, size_t memory);
 
-/* Gives a reply back to the stock. The program calls vc_message_free()
- * instead. */
+/* Gives a reply back to the stock: called if no message could be unpacked, and
+ * by vc_message_free() for the others. */
 void vc__reply_give(struct vc__reply *r);
 
 #endif

@@ -8,7 +8,12 @@
  * https://protobuf.dev/programming-guides/encoding/ and is stricter than
  * unpack: field numbers are 1..2^29-1, a bool is a varint, a string is UTF-8
  * without NUL, nesting and memory have limits, and a sub-message with a oneof
- * is given once. */
+ * is given once.
+ *
+ * vc__message_is_good() starts check_level(), which starts itself for
+ * sub-messages; all else are its steps, on the same thread. Functions that
+ * return a text return NULL if all is well. validate_take() and take_*() return
+ * false if the memory would pass the limit. */
 #include "rpc/codec/validate.h"
 
 #include <limits.h>
@@ -200,6 +205,7 @@ member_next(struct span *s, struct member *m)
     return NULL;
 }
 
+/* Returns the field of this number; NULL if it is not in the type. */
 static const ProtobufCFieldDescriptor *
 field_of(const struct level *l, uint32_t number)
 {

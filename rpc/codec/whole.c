@@ -1,8 +1,12 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * See rpc/codec/whole.h. The first gap is kept, with the innermost message that
- * has it. */
+ * See rpc/codec/whole.h. message_check() checks a message, for the two
+ * functions of the header, and, by element_check() and single_check(), each
+ * message in it. All other static functions are its steps, pure and on the same
+ * thread. A function with a name in _check returns true if its part can be
+ * packed, else false with *gap set. The first gap is kept, with the innermost
+ * message that has it. */
 #include "rpc/codec/whole.h"
 
 #include <stdint.h>
@@ -17,6 +21,7 @@ struct gap {
 
 static bool message_check(const ProtobufCMessage *m, struct gap *gap);
 
+/* Called by the steps that find a gap. Always false, which they return. */
 static bool
 gap_set(struct gap *gap, size_t n, const char *why)
 {
@@ -40,6 +45,7 @@ pointer_check(const void *p, struct gap *gap)
 
 /* --- fields --------------------------------------------------------------- */
 
+/* Called by repeated_check(): element i of the array. */
 static bool
 element_check(ProtobufCType type, const void *array, size_t i, struct gap *gap)
 {
@@ -56,6 +62,8 @@ element_check(ProtobufCType type, const void *array, size_t i, struct gap *gap)
     }
 }
 
+/* Asked by repeated_check(): true if an element may be NULL or lack its
+ * data. */
 static bool
 has_pointers(ProtobufCType type)
 {
@@ -63,6 +71,7 @@ has_pointers(ProtobufCType type)
            type == PROTOBUF_C_TYPE_BYTES;
 }
 
+/* Called by field_check(): the n elements of a repeated field. */
 static bool
 repeated_check(const ProtobufCFieldDescriptor *f, const void *array, size_t n,
                struct gap *gap)
@@ -78,8 +87,8 @@ repeated_check(const ProtobufCFieldDescriptor *f, const void *array, size_t n,
     return true;
 }
 
-/* Bytes of proto3 without presence have no flag: they are present if their
- * length is not 0. */
+/* Asked by single_check(): false if optional bytes are not set. Bytes of proto3
+ * without presence have no flag: they are present if their length is not 0. */
 static bool
 has_bytes(const ProtobufCFieldDescriptor *f, const uint8_t *message)
 {
@@ -89,6 +98,7 @@ has_bytes(const ProtobufCFieldDescriptor *f, const uint8_t *message)
     return *(const protobuf_c_boolean *)(message + f->quantifier_offset) != 0;
 }
 
+/* Called by field_check(): a field that is not repeated. */
 static bool
 single_check(const ProtobufCFieldDescriptor *f, const uint8_t *message,
              struct gap *gap)
@@ -111,6 +121,7 @@ single_check(const ProtobufCFieldDescriptor *f, const uint8_t *message,
     }
 }
 
+/* Called by message_check() for each field. */
 static bool
 field_check(const ProtobufCFieldDescriptor *f, const uint8_t *message,
             struct gap *gap)
@@ -129,6 +140,8 @@ field_check(const ProtobufCFieldDescriptor *f, const uint8_t *message,
 
 /* --- messages ------------------------------------------------------------- */
 
+/* If m is not initialised, it returns false, and gap->message is NULL unless
+ * another message is around m. */
 static bool
 message_check(const ProtobufCMessage *m, struct gap *gap)
 {
