@@ -10,10 +10,10 @@
  * without NUL, nesting and memory have limits, and a sub-message with a oneof
  * is given once.
  *
- * vc__message_is_good() starts check_level(), which starts itself for
- * sub-messages; all else are its steps, on the same thread. Functions that
- * return a text return NULL if all is well. validate_take() and take_*() return
- * false if the memory would pass the limit. */
+ * vc__message_is_good() calls check_level(), which calls itself for
+ * sub-messages. All other static functions are steps of that, on the same
+ * thread. Those that return a text return NULL if all is well. validate_take()
+ * and take_*() return false if the memory would pass the limit. */
 #include "rpc/codec/validate.h"
 
 #include <limits.h>
