@@ -47,8 +47,10 @@ struct turn {
 
 /* --- the reply --------------------------------------------------------- */
 
-/* Copies the reply: the service keeps its message only until the closure has
- * returned, and the holder of the engine packs the reply after that. */
+/* Copies the reply to call->reply: the service keeps its message only until the
+ * closure has returned, and the holder of the engine packs the reply after
+ * that. Called by protobuf_c_server_reply_take(). Returns the status of the
+ * call. */
 static enum vc_status
 reply_copy(struct vc_call *call, const ProtobufCMessage *message)
 {
@@ -83,6 +85,8 @@ reply_copy(struct vc_call *call, const ProtobufCMessage *message)
     return VC_OK;
 }
 
+/* Called by protobuf_c_server_answer() and turn_answer(), with what the service
+ * has given to its closure. Returns the status with which the call ends. */
 static enum vc_status
 protobuf_c_server_reply_take(struct vc_call *call,
                              const ProtobufCMessage *message)
@@ -98,7 +102,8 @@ protobuf_c_server_reply_take(struct vc_call *call,
     return reply_copy(call, message);
 }
 
-/* The closure of a call whose method runs inside its handler. */
+/* The closure of a call whose method runs inside its handler. The service calls
+ * it, before or after its method has returned, on any thread. */
 static void
 protobuf_c_server_answer(const ProtobufCMessage *message, void *closure_data)
 {
@@ -109,14 +114,16 @@ protobuf_c_server_answer(const ProtobufCMessage *message, void *closure_data)
 
 /* --- the service ------------------------------------------------------- */
 
+/* Returns the index of the call's method, for vc__protobuf_c_run() and
+ * protobuf_c_server_invoke(). */
 static unsigned
 index_of(const struct served *s, const struct vc_call *call)
 {
     return (unsigned)(call->method - s->table->methods);
 }
 
-/* A generated service has its functions right after the struct in memory, and
- * calls them without a check for NULL. */
+/* Asked by vc__protobuf_c_run(). A generated service has its functions right
+ * after the struct in memory, and calls them without a check for NULL. */
 static bool
 has_function(const struct served *s, unsigned index)
 {
@@ -126,6 +133,8 @@ has_function(const struct served *s, unsigned index)
            functions[index] != NULL;
 }
 
+/* Runs the service's method. Called by vc__protobuf_c_run() and run_in_turn()
+ * on the handler's thread, and by protobuf_c_server_turn_run(). */
 static void
 protobuf_c_server_invoke(const struct served *s, const struct vc_call *call,
                          ProtobufCClosure closure, void *closure_data)
@@ -138,7 +147,8 @@ protobuf_c_server_invoke(const struct served *s, const struct vc_call *call,
 
 static void protobuf_c_server_turn_run(struct vc__task *task);
 
-/* Runs on the holder: queues the service's code like a handler. */
+/* A task, posted by turn_pass(), on the holder: queues the service's code like
+ * a handler. */
 static void
 turn_come(struct vc__task *task)
 {
@@ -148,7 +158,8 @@ turn_come(struct vc__task *task)
     vc__engine_handle(&vc__call_part(t->call)->progress->engine, task);
 }
 
-/* False: another call has the turn, and will pass it on to this one. */
+/* Called by run_in_turn(). True: the call has the turn. False: another call has
+ * it, and will pass it on to this one. */
 static bool
 turn_take(struct served *s, struct turn *t)
 {
@@ -167,8 +178,9 @@ turn_take(struct served *s, struct turn *t)
     return mine;
 }
 
-/* The call before is over, or lost: gives the turn to the next one. On the
- * thread that had the turn. */
+/* Called by run_in_turn() and protobuf_c_server_turn_run(), on the thread that
+ * had the turn: its method has returned, or was not run. Gives the turn to the
+ * next call. */
 static void
 turn_pass(struct served *s)
 {
@@ -185,13 +197,15 @@ turn_pass(struct served *s)
                         &next->task);
 }
 
-/* The handler of a call that had to wait has returned before. Such a call is
- * over when its method has returned as well, and its closure was called. The
- * second of these steps ends the call; after the first one the caller must not
- * touch the call any more. */
+/* The handler of a call that had to wait returns without waiting for the turn.
+ * Such a call is over when its method has returned as well, and its closure was
+ * called. The second of these steps ends the call; after the first one the
+ * caller must not touch the call any more. */
 #define TURN_RETURNED 1u
 #define TURN_ANSWERED 2u
 
+/* Called by protobuf_c_server_turn_run(), by turn_lose() on its thread, and by
+ * turn_answer() on any. */
 static void
 turn_step(struct turn *t, unsigned step)
 {
@@ -201,7 +215,8 @@ turn_step(struct turn *t, unsigned step)
         vc_call_end(t->call, t->status);
 }
 
-/* The closure of a call that had to wait. */
+/* The closure of a call that had to wait. The service calls it, on any
+ * thread. */
 static void
 turn_answer(const ProtobufCMessage *message, void *closure_data)
 {
@@ -211,7 +226,8 @@ turn_answer(const ProtobufCMessage *message, void *closure_data)
     turn_step(t, TURN_ANSWERED);
 }
 
-/* At its turn the call is cancelled already: ends it without its method. */
+/* Called by protobuf_c_server_turn_run(). At its turn the call is cancelled
+ * already: ends it without its method. */
 static void
 turn_lose(struct turn *t)
 {
@@ -222,8 +238,8 @@ turn_lose(struct turn *t)
     turn_step(t, TURN_ANSWERED);
 }
 
-/* A task, posted by turn_come(), that runs like a handler. After the last step
- * the call and its session may be freed; the entry is still held. */
+/* The task that turn_come() queues, which runs like a handler. After the last
+ * step the call and its session may be freed; the entry is still held. */
 static void
 protobuf_c_server_turn_run(struct vc__task *task)
 {
@@ -242,6 +258,8 @@ protobuf_c_server_turn_run(struct vc__task *task)
     vc__service_put(entry);
 }
 
+/* Called by run_in_turn(). Returns zeroed memory of the call, which is freed
+ * with it; NULL if memory is short. */
 static struct turn *
 turn_new(struct vc_call *call, struct vc__service_entry *entry)
 {
@@ -256,8 +274,9 @@ turn_new(struct vc_call *call, struct vc__service_entry *entry)
     return t;
 }
 
-/* On the handler's thread: runs the method now, or leaves it to
- * protobuf_c_server_turn_run(). */
+/* Called by vc__protobuf_c_run() on the handler's thread: runs the method now,
+ * or leaves it to protobuf_c_server_turn_run(). Returns VC__LATER, or the error
+ * without memory. */
 static enum vc_status
 run_in_turn(struct vc_call *call, struct vc__service_entry *entry)
 {

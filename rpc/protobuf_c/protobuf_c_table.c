@@ -1,7 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * See rpc/protobuf_c/protobuf_c_table.h. */
+ * See rpc/protobuf_c/protobuf_c_table.h. All static functions but table_end()
+ * run within vc__table_get(), under runtime->keeping, on the thread that asks
+ * for a table. At the first request for a descriptor they make it. */
 #include "rpc/protobuf_c/protobuf_c_table.h"
 
 #include <inttypes.h>
@@ -19,12 +21,15 @@
 
 /* --- checks of the descriptor ------------------------------------------ */
 
+/* Returns the method's id on the wire, for twins_check() and method_fill(). */
 static uint32_t
 method_hash(const ProtobufCMethodDescriptor *m)
 {
     return hash_32(m->name, strlen(m->name));
 }
 
+/* Called by descriptor_check(). VC_INVALID_ARGUMENT, by vc__fail(), if two
+ * methods have the same hash. */
 static enum vc_status
 twins_check(const ProtobufCServiceDescriptor *d)
 {
@@ -42,13 +47,16 @@ twins_check(const ProtobufCServiceDescriptor *d)
     return VC_OK;
 }
 
-/* The messages may come from another file than the service. */
+/* Asked by has_names(). The messages may come from another file than the
+ * service. */
 static bool
 method_has_names(const ProtobufCMethodDescriptor *m)
 {
     return m->name != NULL && m->input->name != NULL && m->output->name != NULL;
 }
 
+/* Asked by descriptor_check(): true if service, methods and messages have
+ * names. */
 static bool
 has_names(const ProtobufCServiceDescriptor *d)
 {
@@ -61,6 +69,8 @@ has_names(const ProtobufCServiceDescriptor *d)
     return d->n_methods == 0 || d->method_indices_by_name != NULL;
 }
 
+/* Called by table_need(). VC_INVALID_ARGUMENT, by vc__fail(), if no table can
+ * be made of the descriptor. */
 static enum vc_status
 descriptor_check(const ProtobufCServiceDescriptor *d)
 {
@@ -88,15 +98,17 @@ descriptor_check(const ProtobufCServiceDescriptor *d)
 
 /* --- the table --------------------------------------------------------- */
 
+/* Called by protobuf_c_table_fingerprint(): returns the hash with the text
+ * added. */
 static uint32_t
 hash_text(uint32_t hash, const char *text)
 {
     return hash_32_more(hash, text, strlen(text));
 }
 
-/* The same as service_fingerprint() of idl/model.c, for a service without
- * streaming methods: the descriptors of protobuf-c do not say which methods
- * stream. */
+/* Called by table_new(). The same as service_fingerprint() of idl/model.c, for
+ * a service without streaming methods: the descriptors of protobuf-c do not say
+ * which methods stream. */
 static uint32_t
 protobuf_c_table_fingerprint(const ProtobufCServiceDescriptor *d)
 {
@@ -116,6 +128,7 @@ protobuf_c_table_fingerprint(const ProtobufCServiceDescriptor *d)
     return hash;
 }
 
+/* Called by table_new() for each method. */
 static void
 method_fill(struct vc_method *method, const ProtobufCMethodDescriptor *m)
 {
@@ -126,7 +139,8 @@ method_fill(struct vc_method *method, const ProtobufCMethodDescriptor *m)
     method->run = vc__protobuf_c_run;
 }
 
-/* NULL without memory. */
+/* Called by table_need(), which gives the table to the runtime. NULL without
+ * memory; the error is the thread's last. */
 static struct vc__table *
 table_new(const ProtobufCServiceDescriptor *d)
 {
@@ -151,7 +165,7 @@ table_new(const ProtobufCServiceDescriptor *d)
 
 /* --- the tables of a runtime ------------------------------------------- */
 
-/* Called by vc_runtime_free(). */
+/* end() of struct vc__kept: called by vc_runtime_free(), on its thread. */
 static void
 table_end(struct vc__kept *k)
 {
@@ -161,7 +175,8 @@ table_end(struct vc__kept *k)
     free(table);
 }
 
-/* Called under runtime->keeping. */
+/* Called by table_need() under runtime->keeping. NULL if there is no table of
+ * this descriptor yet. */
 static struct vc__table *
 table_find(const struct vc_runtime *r, const ProtobufCServiceDescriptor *d)
 {
@@ -174,7 +189,8 @@ table_find(const struct vc_runtime *r, const ProtobufCServiceDescriptor *d)
     return NULL;
 }
 
-/* Called under runtime->keeping. */
+/* Called by vc__table_get() under runtime->keeping. Returns the runtime's
+ * table, perhaps a new one; NULL with the thread's last error. */
 static struct vc__table *
 table_need(struct vc_runtime *r, const ProtobufCServiceDescriptor *d)
 {
