@@ -3,8 +3,9 @@
  *
  * grpc.health.v1.Health, a service like any other: except for errors and
  * handles it uses only the public interface. The functions of
- * verbcall/health.h: any thread. The handlers share the state with them under
- * the lock. */
+ * verbcall/health.h: any thread. The handlers run on any thread that runs
+ * handlers, and share the state with them under "the lock", that of struct
+ * vc_health. */
 #include <verbcall/health.h>
 
 #include <pthread.h>
@@ -40,7 +41,8 @@ typedef Grpc__Health__V1__HealthCheckResponse__ServingStatus status_word;
 #define WORD(name)                                                             \
     GRPC__HEALTH__V1__HEALTH_CHECK_RESPONSE__SERVING_STATUS__##name
 
-/* Called with the lock. Returns where the pointer to the state is, or where it
+/* Called by word_of(), state_put() and vc_health_remove(), with the lock once
+ * other threads have h. Returns where the pointer to the state is, or where it
  * would be added. */
 static struct state **
 state_at(struct vc_health *h, const char *name)
@@ -52,7 +54,8 @@ state_at(struct vc_health *h, const char *name)
     return at;
 }
 
-/* Called with the lock. */
+/* Called with the lock, by health_check() and watcher_await(). Returns what
+ * clients get: SERVICE_UNKNOWN for a name without a state. */
 static status_word
 word_of(struct vc_health *h, const char *name)
 {
@@ -65,7 +68,8 @@ word_of(struct vc_health *h, const char *name)
 
 /* --- Check ------------------------------------------------------------- */
 
-/* The handler of Check, on any thread that runs handlers. */
+/* The handler of Check, on any thread that runs handlers. VC_OK with *reply, or
+ * VC_NOT_FOUND. */
 static enum vc_status
 health_check(struct vc_call *call,
              const Grpc__Health__V1__HealthCheckRequest *request,
@@ -104,8 +108,9 @@ watcher_over(struct vc_call *call, void *arg)
     pthread_mutex_unlock(&w->health->lock);
 }
 
-/* Waits until the status differs from *word. False: the watch must end; the
- * last status has been sent. */
+/* Called by watcher_run(); blocks the handler's thread. Waits until the status
+ * differs from *word. False: the watch must end; the last status has been
+ * sent. */
 static bool
 watcher_await(struct watcher *w, const char *name, status_word *word)
 {
@@ -119,6 +124,9 @@ watcher_await(struct watcher *w, const char *name, status_word *word)
     return *word != old;
 }
 
+/* Called by health_watch(), on the handler's thread: sends the status, and each
+ * change of it. Returns VC_UNAVAILABLE when the watch must end, else the error
+ * of sending. */
 static enum vc_status
 watcher_run(struct watcher *w, const char *name,
             struct grpc_health_v1_health_watch_server_stream *stream)
@@ -138,6 +146,8 @@ watcher_run(struct watcher *w, const char *name,
     return VC_UNAVAILABLE;
 }
 
+/* Called by health_watch(). False: VC_HEALTH_WATCHERS_MAX calls watch
+ * already. */
 static bool
 watcher_enter(struct vc_health *h)
 {
@@ -151,6 +161,7 @@ watcher_enter(struct vc_health *h)
     return enters;
 }
 
+/* Called at the end of health_watch(), if watcher_enter() was true. */
 static void
 watcher_leave(struct vc_health *h)
 {
@@ -159,7 +170,8 @@ watcher_leave(struct vc_health *h)
     pthread_mutex_unlock(&h->lock);
 }
 
-/* A handler; it keeps its thread for as long as the client watches. */
+/* The handler of Watch; it keeps its thread for as long as the client watches.
+ * Returns a status other than VC_OK, as a watch ends only by an error. */
 static enum vc_status
 health_watch(struct vc_call *call,
              const Grpc__Health__V1__HealthCheckRequest *request,
@@ -191,6 +203,7 @@ static const struct grpc_health_v1_health_methods methods = {
 
 /* --- for the server ---------------------------------------------------- */
 
+/* Called by state_put(). NULL without memory. */
 static struct state *
 state_new(const char *name)
 {
@@ -204,7 +217,8 @@ state_new(const char *name)
     return s;
 }
 
-/* Called with the lock. False without memory, or when all names are used. */
+/* Called with the lock by vc_health_set(); and by health_new(), before another
+ * thread has h. False without memory, or when all names are used. */
 static bool
 state_put(struct vc_health *h, const char *name, bool serving)
 {
@@ -271,6 +285,8 @@ vc_health_stop(struct vc_health *health)
     pthread_mutex_unlock(&health->lock);
 }
 
+/* Called by vc_health_new(). Returns an object in which "" is SERVING, for
+ * vc_health_free(); NULL without memory. */
 static struct vc_health *
 health_new(void)
 {

@@ -3,8 +3,9 @@
  *
  * verbcall.reflection.v1.Reflection: lists the server's services in the order
  * of their names. Replies point to the services' own tables, which outlive the
- * server. Any thread: the handlers find services without a lock
- * (rpc/server/service.h). */
+ * server. Any thread calls vc_reflection_add(). The handlers and all other
+ * functions run on any thread that runs handlers; they find services without a
+ * lock (rpc/server/service.h). What they allocate belongs to the call. */
 #include <verbcall/reflection.h>
 
 #include <stdlib.h>
@@ -29,6 +30,7 @@ struct listing {
     bool starved;
 };
 
+/* Called by service_describe(). NULL without memory. */
 static method_entry *
 method_describe(struct vc_call *call, const struct vc_method *method)
 {
@@ -46,7 +48,7 @@ method_describe(struct vc_call *call, const struct vc_method *method)
     return m;
 }
 
-/* NULL without memory. */
+/* Called by listing_add(). NULL without memory. */
 static service_entry *
 service_describe(struct vc_call *call, const struct vc_service *service)
 {
@@ -68,6 +70,7 @@ service_describe(struct vc_call *call, const struct vc_service *service)
     return s;
 }
 
+/* Called by listing_add() when the list is full. False without memory. */
 static bool
 listing_grow(struct listing *l)
 {
@@ -83,7 +86,8 @@ listing_grow(struct listing *l)
     return true;
 }
 
-/* Called for each service, within a read-side critical section of RCU. */
+/* Called by vc__services_each() for each service, within a read-side critical
+ * section of RCU. False without memory: the search ends. */
 static bool
 listing_add(const struct vc_service *service, void *arg)
 {
@@ -98,6 +102,7 @@ listing_add(const struct vc_service *service, void *arg)
     return s != NULL;
 }
 
+/* Called by qsort() in reflection_list(). */
 static int
 by_name(const void *a, const void *b)
 {
@@ -106,7 +111,8 @@ by_name(const void *a, const void *b)
     return strcmp((*x)->name, (*y)->name);
 }
 
-/* The handler of List, on any thread that runs handlers. */
+/* The handler of List, on any thread that runs handlers. VC_OK with *reply, or
+ * VC_RESOURCE_EXHAUSTED. */
 static enum vc_status
 reflection_list(struct vc_call *call,
                 const Verbcall__Reflection__V1__ListRequest *request,
@@ -128,6 +134,7 @@ reflection_list(struct vc_call *call,
 
 /* --- File -------------------------------------------------------------- */
 
+/* Asked by service_of(): true if the service has a method of this name. */
 static bool
 has_method(const struct vc_service *service, const char *name)
 {
@@ -137,8 +144,8 @@ has_method(const struct vc_service *service, const char *name)
     return false;
 }
 
-/* Returns the service with this name, or the one with a method of this name;
- * NULL if there is none. */
+/* Called by reflection_file(). Returns the service with this name, or the one
+ * with a method of this name; NULL if there is none. */
 static const struct vc_service *
 service_of(struct vc_server *server, const char *symbol)
 {
@@ -159,7 +166,8 @@ service_of(struct vc_server *server, const char *symbol)
     return service;
 }
 
-/* The handler of File, on any thread that runs handlers. */
+/* The handler of File, on any thread that runs handlers. VC_OK with *reply,
+ * VC_NOT_FOUND, or VC_FAILED_PRECONDITION for a service without its file. */
 static enum vc_status
 reflection_file(struct vc_call *call,
                 const Verbcall__Reflection__V1__FileRequest *request,
