@@ -122,7 +122,8 @@ large_alloc(struct vc__arena *a, size_t piece)
 }
 
 /* The slow path of vc__arena_alloc(), kept out of it: the piece does not fit,
- * or its size has overflown to 0. NULL without memory, or beyond the cap. */
+ * or is 0 as its size has overflowed. NULL without memory, or beyond the
+ * cap. */
 static __attribute__((noinline)) void *
 alloc_beyond(struct vc__arena *a, size_t piece)
 {

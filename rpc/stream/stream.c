@@ -346,9 +346,9 @@ item_check(const struct vc_stream *s, size_t size)
                     s->service, s->method, size, s->max_reply);
 }
 
-/* Called by vc__stream_unpack(): the message is not of its type, or unpacked
- * takes too much memory. Sets the thread's last error and returns its status,
- * never VC_OK. */
+/* Called by vc__stream_unpack(): the message is not of its type, or takes too
+ * much memory when unpacked. Sets the thread's last error and returns its
+ * status, never VC_OK. */
 __attribute__((cold)) static enum vc_status
 message_malformed(const struct vc_stream *s,
                   const struct vc__message_fault *fault)
