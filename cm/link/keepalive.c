@@ -1,7 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The rules; see cm/link/keepalive.h. */
+ * The rules; see cm/link/keepalive.h. vc__keepalive_tick() uses the static
+ * functions. */
 #include "cm/link/keepalive.h"
 
 #include <string.h>
@@ -69,6 +70,7 @@ round_restart(struct vc__keepalive *k, uint64_t now, bool busy)
         k->heard = k->reached = now;
 }
 
+/* Asks the adapter: returns that action. For the two functions named _check. */
 static enum vc__keepalive_act
 keepalive_probe(struct vc__keepalive *k, uint64_t now)
 {
@@ -77,7 +79,8 @@ keepalive_probe(struct vc__keepalive *k, uint64_t now)
     return VC__KEEPALIVE_PROBE;
 }
 
-/* A PING that is still unanswered does as well as a new one. */
+/* Asks the process: returns PING, or NOTHING, as a PING that is still
+ * unanswered does as well as a new one. For process_check(). */
 static enum vc__keepalive_act
 keepalive_ask(struct vc__keepalive *k, uint64_t now)
 {
@@ -89,9 +92,9 @@ keepalive_ask(struct vc__keepalive *k, uint64_t now)
     return VC__KEEPALIVE_PING;
 }
 
-/* A tick of a link whose peer's process is asked. Half-way through, the adapter
- * is asked too: a PING may be waiting for a credit, and then it would be
- * unknown whether the process or the host has died. */
+/* A tick of a link whose peer's process is asked: returns the action. Half-way
+ * through, the adapter is asked too: a PING may be waiting for a credit, and
+ * then it would be unknown whether the process or the host has died. */
 static enum vc__keepalive_act
 process_check(struct vc__keepalive *k, uint64_t now, const struct pace *pace)
 {
@@ -108,7 +111,8 @@ process_check(struct vc__keepalive *k, uint64_t now, const struct pace *pace)
     return VC__KEEPALIVE_NOTHING;
 }
 
-/* A tick of a link of which only the peer's adapter is asked. */
+/* A tick of a link of which only the peer's adapter is asked: returns the
+ * action. */
 static enum vc__keepalive_act
 adapter_check(struct vc__keepalive *k, uint64_t now, const struct pace *pace)
 {

@@ -58,15 +58,17 @@ enum vc__keepalive_act {
     VC__KEEPALIVE_LOST,    /* dead: neither answers */
 };
 
-/* Begins the first round; called when the link is up. All times are in
- * microseconds. The period must not be 0. */
+/* Begins the first round; called by vc__link_keepalive_start() when the link is
+ * up. All times are in microseconds. The period must not be 0. */
 void vc__keepalive_init(struct vc__keepalive *k, uint64_t now, uint64_t period);
 
-/* Called at k->next, or as soon after it as possible. Returns what to do. */
+/* Called by the timer at k->next, or as soon after it as possible. Sets the
+ * next k->next. Returns what to do. */
 enum vc__keepalive_act vc__keepalive_tick(struct vc__keepalive *k, uint64_t now,
                                           const struct vc__keepalive_news *n);
 
-/* Microseconds since the last sign of life of its process. */
+/* Microseconds since the last sign of life of its process. Called when the peer
+ * was declared dead, for the text. */
 uint64_t vc__keepalive_silence(const struct vc__keepalive *k, uint64_t now);
 
 #endif

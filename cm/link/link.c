@@ -5,8 +5,8 @@
  * table of cm/link/link_state.c; the resulting actions are carried out here.
  * What only one side does is in link_connect.c and link_accept.c, moving
  * packets in link_io.c. See cm/link/link.h. All of this file runs on the holder
- * of the engine. Functions named on_ and link_on_ are callbacks of the wire,
- * which its transport calls. */
+ * of the engine. The functions of wire_ops are callbacks of the wire: its
+ * transport calls them from the engine's loop. */
 #include "cm/link/link.h"
 
 #include <stdarg.h>
@@ -68,7 +68,8 @@ vc__link_fini(struct vc__link *link)
 
 /* --- timer ------------------------------------------------------------- */
 
-/* The connect timeout has elapsed. */
+/* Called by link_on_timer(): the connect timeout of the active side has
+ * elapsed. Ends the link. */
 static void
 link_on_silence(struct vc__link *link)
 {
@@ -87,7 +88,8 @@ link_on_silence(struct vc__link *link)
                      vc__link_peer(link), link->said_ms);
 }
 
-/* The link's timer fires: of connecting, or of a disconnect. */
+/* link->timer fires, in the engine's loop: of connecting, of a client's first
+ * packet, or of a disconnect. Ends the link. */
 static void
 link_on_timer(struct vc__timer *timer)
 {
@@ -115,6 +117,7 @@ vc__link_timer(struct vc__link *link, uint32_t ms)
                      "%s: out of memory for a timer", vc__link_peer(link));
 }
 
+/* Stops link->timer. Called when the link is trusted or taken apart. */
 static void
 timer_stop(struct vc__link *link)
 {
@@ -133,7 +136,8 @@ vc__link_trust(struct vc__link *link)
 
 /* --- actions ----------------------------------------------------------- */
 
-/* Calls ops->down(), once. */
+/* Stops keepalive and sending, then calls ops->down(); once. Called by
+ * link_act() and link_leave(). */
 static void
 tell_down(struct vc__link *link)
 {
@@ -145,7 +149,8 @@ tell_down(struct vc__link *link)
     link->ops->down(link);
 }
 
-/* Has link_reap() destroy the wire and call ops->gone(), later. */
+/* Has link_reap() destroy the wire and call ops->gone(), later. Called by
+ * link_act() when the link is gone. */
 static void
 take_apart(struct vc__link *link)
 {
@@ -155,8 +160,8 @@ take_apart(struct vc__link *link)
     vc__engine_post(link->engine, &link->reap);
 }
 
-/* A task, so that it never runs inside a callback of the wire, because it
- * destroys the wire. */
+/* A task, posted by take_apart() or vc__link_push_held(). So it never runs
+ * inside a callback of the wire, which it destroys. */
 static void
 link_reap(struct vc__task *task)
 {
@@ -173,7 +178,8 @@ link_reap(struct vc__task *task)
     link->ops->gone(link);
 }
 
-/* Disconnects; the peer's confirmation, or the timer, ends the link. */
+/* Called by link_act(). Disconnects; the peer's confirmation, or the timer,
+ * ends the link. */
 static void
 link_leave(struct vc__link *link)
 {
@@ -184,6 +190,8 @@ link_leave(struct vc__link *link)
         vc__link_event(link, VC__LINK_EV_LEFT);
 }
 
+/* Carries out an action of the table, for vc__link_event(). ops->up() or
+ * ops->down() may run inside, and may end the link. */
 static void
 link_act(struct vc__link *link, enum vc__link_action action)
 {
@@ -217,7 +225,7 @@ link_act(struct vc__link *link, enum vc__link_action action)
     }
 }
 
-/* True if the link waits for an event of its wire. */
+/* True if the link waits for an event of its wire. For awaiting_count(). */
 static bool
 waits_for_wire(enum vc__link_state state)
 {
@@ -225,7 +233,8 @@ waits_for_wire(enum vc__link_state state)
            state != VC__LINK_GONE;
 }
 
-/* Updates engine->awaiting_wires after a change of state. */
+/* Updates engine->awaiting_wires after a change of state. Called by
+ * vc__link_event(). */
 static void
 awaiting_count(struct vc__link *link)
 {
@@ -239,7 +248,8 @@ awaiting_count(struct vc__link *link)
     link->awaits_wire = awaits;
 }
 
-/* The gauge that counts a link in this state, plus 1; 0: none. */
+/* The gauge that counts a link in this state, plus 1; 0: none. For
+ * step_count(). */
 static unsigned
 gauge_of(enum vc__link_state state)
 {
@@ -255,6 +265,8 @@ gauge_of(enum vc__link_state state)
     return gauges[state];
 }
 
+/* Adds n to a gauge of gauge_of(), and to the gauge of the link's side. For
+ * step_count(). */
 static void
 gauge_count(struct vc__ledger *l, unsigned gauge, bool active, int64_t n)
 {
@@ -265,7 +277,7 @@ gauge_count(struct vc__ledger *l, unsigned gauge, bool active, int64_t n)
 }
 
 /* The counter for a link that ends by this event. up: the link was up; else it
- * has failed to come up. */
+ * has failed to come up. For step_count(). */
 static enum vc__count
 link_end_of(bool up, enum vc__link_event event)
 {
@@ -279,6 +291,7 @@ link_end_of(bool up, enum vc__link_event event)
                                         : VC__COUNT_links_failed;
 }
 
+/* Counts a link that has come up. For step_count(). */
 static void
 made_count(struct vc__ledger *l, const struct vc__transport *transport)
 {
@@ -286,7 +299,8 @@ made_count(struct vc__ledger *l, const struct vc__transport *transport)
     vc__count(l, transport->made, 1);
 }
 
-/* Counts a change of state in the engine's ledger. */
+/* Counts a change of state in the engine's ledger. Called by vc__link_event(),
+ * before the change. */
 static void
 step_count(const struct vc__link *link, enum vc__link_state next,
            enum vc__link_event event)
@@ -320,7 +334,8 @@ vc__link_event(struct vc__link *link, enum vc__link_event event)
     link_act(link, step.action);
 }
 
-/* Keeps the first reason: later ones are consequences of it. */
+/* Keeps the first reason: later ones are consequences of it. For vc__link_end()
+ * and vc__link_close(). */
 static void __attribute__((format(printf, 3, 0)))
 error_keep(struct vc__link *link, enum vc_status status, const char *format,
            va_list args)
@@ -370,7 +385,8 @@ vc__link_close(struct vc__link *link, enum vc_status status, const char *format,
     vc__link_event(link, VC__LINK_EV_CLOSE);
 }
 
-/* A task: posted by link_is_ill() of the thread whose send failed. */
+/* A task on the holder: posted by link_is_ill() of the thread whose send
+ * failed. Ends the link. */
 static void
 link_on_broken(struct vc__task *task)
 {
@@ -383,18 +399,21 @@ link_on_broken(struct vc__task *task)
 
 /* --- events of the wire -------------------------------------------------- */
 
+/* Active side: the route to the peer is known. The link sends its hello. */
 static void
 link_on_ready(struct vc__wire *w)
 {
     vc__link_event(vc__link_of(w), VC__LINK_EV_READY);
 }
 
+/* Passive side: the peer has confirmed, so the link is up. */
 static void
 on_established(struct vc__wire *w)
 {
     vc__link_event(vc__link_of(w), VC__LINK_EV_ESTABLISHED);
 }
 
+/* The peer has disconnected, or has answered our disconnect. Ends the link. */
 static void
 on_left(struct vc__wire *w)
 {
@@ -403,6 +422,8 @@ on_left(struct vc__wire *w)
                  vc__wire_peer(w));
 }
 
+/* The connection is broken; `why` are the transport's words. Ends the link,
+ * unless it is leaving already. */
 static void
 link_on_failed(struct vc__wire *w, const char *why)
 {
@@ -414,6 +435,7 @@ link_on_failed(struct vc__wire *w, const char *why)
                  what);
 }
 
+/* The device was removed, says `why`. Ends the link. */
 static void
 on_removed(struct vc__wire *w, const char *why)
 {

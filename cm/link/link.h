@@ -5,8 +5,9 @@
  * credits and its queue of messages to send. Everything belongs to the holder
  * of the engine, except fields marked "lock". Any thread may reach these
  * through vc__link_append(), vc__link_push(), vc__link_hold(),
- * vc__link_push_held(), vc__link_unsend() and vc__link_drop(). All other
- * functions are for the holder only, unless their comment says otherwise.
+ * vc__link_push_held(), vc__link_unsend(), vc__link_cut() and vc__link_drop().
+ * All other functions are for the holder only, unless their comment says
+ * otherwise.
  *
  * Messages are appended to a lock-free queue. One thread at a time takes all
  * appended messages, packs them into as few packets as possible, and sends
@@ -157,25 +158,26 @@ struct vc__link {
 void vc__link_init(struct vc__link *link, struct vc__context *context,
                    void *wire, const struct vc__link_ops *ops,
                    uint32_t timeout_ms);
-/* Called in ops->gone(), or before anything was started. */
+/* Called in ops->gone(), or after vc__link_accept() has failed. The wire has no
+ * resources any more. */
 void vc__link_fini(struct vc__link *link);
 
 /* Connects to addr, from link->wire->source, with link->hello. The caller has
  * filled the hello except its credits and packet size. Ends with ops->up() or
- * ops->down(), within the timeout. */
+ * ops->down(), within the timeout; ops->down() may run before this returns. */
 void vc__link_connect(struct vc__link *link, const struct sockaddr *addr);
 
 /* Accepts a request of the same transport, whose hello was `hello`. The caller
- * has filled link->accept except its credits, packet size and features. On
- * VC_OK the accept was sent and the link owns the request; callbacks follow,
- * and the first may be ops->down(). On failure the caller still owns the
- * request, must reject it, and no callback follows. */
+ * has filled link->accept except its credits, packet size and features. VC_OK:
+ * the accept was sent and the link owns the request; callbacks follow,
+ * the first maybe ops->down() inside. On failure, with vc__error_last(), the
+ * caller still owns the request, must reject it, and no callback follows. */
 enum vc_status vc__link_accept(struct vc__link *link,
                                const struct vc__incoming *in,
                                const struct vc__hello *hello);
 
-/* Closes the link; ops->down() follows with this error, unless the link was
- * down before. */
+/* Closes the link; ops->down() is called inside, with this error unless there
+ * was an earlier one. Does nothing if the link was down before. */
 void vc__link_close(struct vc__link *link, enum vc_status status,
                     const char *format, ...)
     __attribute__((format(printf, 3, 4)));
@@ -219,31 +221,34 @@ void vc__link_push_held(struct vc__link *link);
 void vc__link_send(struct vc__link *link, struct vc__send *s);
 
 /* Takes back a message if no byte of it was sent; done() is then called with
- * VC__SEND_LOST. Returns false if it is too late. Any thread, without the lock;
- * the link must not be freed meanwhile. */
+ * VC__SEND_LOST. Returns false if it is too late, or the link does not have it.
+ * Any thread, without the lock; the link must not be freed meanwhile. */
 bool vc__link_unsend(struct vc__link *link, struct vc__send *s);
 
 /* Takes back what is left of a message in parts; done() is then called with
  * VC__SEND_LOST. Returns false if all of it was sent. Threads as above. */
 bool vc__link_cut(struct vc__link *link, struct vc__send *s);
 
-/* Take back a message, or all messages of a flow, in whatever state they are;
- * done() is called with VC__SEND_LOST. vc__link_withdraw() is for the holder,
- * and for links of the passive side. vc__link_drop() may be called by any
- * thread while the link cannot be freed, as under its pool's lock; it returns
- * true if an unsent OPEN was among them. */
+/* Takes back a message in whatever state it is; done() is called with
+ * VC__SEND_LOST. For the holder, and for links of the passive side. */
 void vc__link_withdraw(struct vc__link *link, struct vc__send *s);
+/* Takes back all messages of a flow, in the same way, but those that wait for
+ * their acknowledgement. Returns true if an unsent OPEN was among them. Any
+ * thread while the link cannot be freed, as under its pool's lock. */
 bool vc__link_drop(struct vc__link *link, struct vc__flow *flow);
 
 /* --- between the files of the link ------------------------------------- */
 
+/* The link of a wire. For the callbacks of the wire. */
 static inline struct vc__link *
 vc__link_of(const struct vc__wire *w)
 {
     return w->owner;
 }
 
-/* link.c: runs an event through the state machine. */
+/* link.c: runs an event through the state machine: changes the state and does
+ * what the table says, ops->up() and ops->down() included. An event that the
+ * state ignores does nothing. Called by the files of the link. */
 void vc__link_event(struct vc__link *link, enum vc__link_event event);
 /* Runs an event that ends the link through the state machine. The text is the
  * reason, unless an earlier one is known. Does nothing if the state ignores the
@@ -252,11 +257,13 @@ void vc__link_end(struct vc__link *link, enum vc__link_event event,
                   enum vc_status status, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* vc__link_end() with an error that contains the reason. */
+/* vc__link_end() with an error that contains the reason. Called when an
+ * operation of the wire has failed, or the wire reports an error. */
 void vc__link_fail(struct vc__link *link, enum vc__link_event event,
                    const struct vc__error *why);
 
-/* The most frames that a packet of this link may have. */
+/* The most frames that a packet of this link may have. Any thread while the
+ * link is up, as its features do not change then. */
 static inline uint16_t
 vc__link_frames_max(const struct vc__link *link)
 {
@@ -270,12 +277,14 @@ vc__link_peer(struct vc__link *link)
     return vc__wire_peer(link->wire);
 }
 
-/* link_log.c: logs that an event has changed the state from `was`. */
+/* link_log.c: logs that an event has changed the state from `was`, if the link
+ * came up or ended by it. Called by vc__link_event() for each event. */
 void vc__link_log(struct vc__link *link, enum vc__link_state was,
                   enum vc__link_event event);
 
-/* link.c: (re)starts the link's only timer, which limits connecting and the
- * disconnect. */
+/* link.c: (re)starts link->timer, which limits connecting, the wait for a
+ * client's first packet, and the disconnect. Without memory for it, ends the
+ * link. */
 void vc__link_timer(struct vc__link *link, uint32_t ms);
 
 /* link_connect.c: the active side. vc__link_ask() sends the hello when the
@@ -288,15 +297,21 @@ void vc__link_on_unreachable(struct vc__wire *w, const struct vc__error *why);
 
 /* link_send.c: the functions up to vc__link_unlock() run on any thread. This
  * one takes the appended messages and sends what can be sent, under the link's
- * lock. Returns true if any message was appended. */
+ * lock. Returns true if it took any message. Called by vc__link_push(), and by
+ * link_io.c when a packet has come or there is room again. */
 bool vc__link_flush(struct vc__link *link);
-/* Without the lock: pushes if a message was appended. */
+/* Without the lock: pushes if a message was appended. Called by
+ * packet_handled(), on the holder. */
 void vc__link_push_arrived(struct vc__link *link);
-/* Under the link's lock: moves all appended messages to the schedule. */
+/* Under the link's lock: moves all appended messages to the schedule, or ends
+ * them as lost if sending is closed. Called before messages are taken back, and
+ * by vc__link_close_io(). */
 void vc__link_arrivals_take(struct vc__link *link);
-/* Under the link's lock: the link no longer uses this message. Calls done(). */
+/* Under the link's lock: the link no longer uses this message. Calls done() if
+ * there is one. Called when a message is acknowledged, lost, or taken back. */
 void vc__link_send_end(struct vc__send *s, enum vc__send_end end);
-/* Unlocks the link's lock, then pushes what was appended meanwhile. */
+/* Unlocks the link's lock, then pushes what was appended meanwhile. Called by
+ * the files of the link. */
 void vc__link_unlock(struct vc__link *link);
 
 /* link_io.c. The first two are callbacks of the wire. */
@@ -304,12 +319,16 @@ void vc__link_on_received(struct vc__wire *w, const uint8_t *data,
                           uint32_t len);
 /* Sends waiting messages when there is room again. */
 void vc__link_on_writable(struct vc__wire *w, uint32_t ticket);
-/* Prepares the wire's memory and queues, and the first promised receives. */
+/* Prepares the wire's memory and queues, and the first promised receives.
+ * Called before the hello or accept is sent. Returns VC_OK, or the error of the
+ * transport's prepare(). */
 enum vc_status vc__link_prepare(struct vc__link *link);
-/* Allows messages to be sent, with the peer's first credits. */
+/* Allows messages to be sent, with the peer's first credits. Called when the
+ * connection is confirmed, at either end. */
 void vc__link_open_io(struct vc__link *link, uint32_t peer_credits);
 /* Stops sending: done() is called with VC__SEND_LOST for all queued,
- * unacknowledged and later messages. */
+ * unacknowledged and later messages. Called before ops->down(), and by
+ * vc__peer_leave(), under the pool's lock, for messages appended since. */
 void vc__link_close_io(struct vc__link *link);
 
 #endif

@@ -5,7 +5,8 @@
  * See cm/link/link.h; the holder of the engine only. */
 #include "cm/link/link.h"
 
-/* Prepares the wire and sends the accept. */
+/* Called by vc__link_accept(): prepares the wire and sends the accept. Returns
+ * VC_OK, or the error of the transport, with vc__error_last(). */
 static enum vc_status
 link_accept_send(struct vc__link *link)
 {
@@ -24,7 +25,8 @@ link_accept_send(struct vc__link *link)
     return w->transport->accept(w, accept, sizeof accept);
 }
 
-/* Confirms the connection; it fails if the peer has left meanwhile. */
+/* Called by vc__link_accept() when the accept was sent: confirms the connection
+ * and opens sending. If the peer has left meanwhile, ends the link. */
 static void
 link_accept_accepted(struct vc__link *link)
 {

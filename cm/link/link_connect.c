@@ -9,7 +9,8 @@
 #include "cm/connect/target.h"
 #include "cm/link/link.h"
 
-/* Starts to find a route to the peer, or ends the link. */
+/* Called by vc__link_connect(): starts to find a route to the peer, or ends the
+ * link. */
 static void
 link_connect_dial(struct vc__link *link)
 {
@@ -34,7 +35,8 @@ vc__link_connect(struct vc__link *link, const struct sockaddr *addr)
         link_connect_dial(link);
 }
 
-/* Called when the route to the peer is known. */
+/* Called by link_act() when the route to the peer is known. If the hello cannot
+ * be sent, ends the link. */
 void
 vc__link_ask(struct vc__link *link)
 {
@@ -52,7 +54,8 @@ vc__link_ask(struct vc__link *link)
         vc__link_fail(link, VC__LINK_EV_NO_WAY, vc__error_last());
 }
 
-/* What is wrong with the peer's accept; NULL if nothing. */
+/* What is wrong with the peer's accept; NULL if nothing. For
+ * vc__link_on_answered(). */
 static const char *
 accept_fault(const struct vc__link *link, const struct vc__accept *a)
 {
@@ -66,7 +69,7 @@ accept_fault(const struct vc__link *link, const struct vc__accept *a)
 }
 
 /* Takes over the chosen features. If the server lacks one that this client
- * needs, ends the link and returns false. */
+ * needs, ends the link and returns false. For vc__link_on_answered(). */
 static bool
 features_take(struct vc__link *link)
 {
@@ -83,7 +86,8 @@ features_take(struct vc__link *link)
     return false;
 }
 
-/* Puts the server's name before its address in all later texts. */
+/* Puts the server's name, without control characters, before its address in all
+ * later texts. For vc__link_on_answered(). */
 static void
 link_connect_name_take(struct vc__link *link)
 {
@@ -99,6 +103,8 @@ link_connect_name_take(struct vc__link *link)
     snprintf(w->peer_text, sizeof w->peer_text, "%s (%s)", name, addr);
 }
 
+/* Called by the transport: the peer has accepted. A good accept is confirmed,
+ * and the link is up. Any other ends the link. */
 void
 vc__link_on_answered(struct vc__wire *w, const void *data, size_t len)
 {
@@ -134,6 +140,8 @@ vc__link_on_answered(struct vc__wire *w, const void *data, size_t len)
     vc__link_trust(link);
 }
 
+/* Ends the link with the reason of the server's reject. For
+ * vc__link_on_refused(). */
 static void
 refused_by_verbcall(struct vc__link *link, const struct vc__reject *r)
 {
@@ -150,6 +158,9 @@ refused_by_verbcall(struct vc__link *link, const struct vc__reject *r)
                  words[0] == '\0' ? "" : ": ", words, retry);
 }
 
+/* Called by the transport: the connection was rejected. Keeps what the plan of
+ * connecting must know, and ends the link. `why` is the reason without a reject
+ * of Verbcall; again: a retry at once may succeed. */
 void
 vc__link_on_refused(struct vc__wire *w, const void *data, size_t len,
                     const struct vc__error *why, bool again)
@@ -167,6 +178,8 @@ vc__link_on_refused(struct vc__wire *w, const void *data, size_t len,
     }
 }
 
+/* Called by the transport. Ends a link that is not up yet. While the link is up
+ * it is only a hint, which is counted. */
 void
 vc__link_on_unreachable(struct vc__wire *w, const struct vc__error *why)
 {

@@ -11,6 +11,8 @@
 
 /* --- what comes in ----------------------------------------------------- */
 
+/* The peer broke this rule of the protocol: ends the link. Called when a packet
+ * or frame is handled. */
 static void
 link_malformed(struct vc__link *link, const char *what)
 {
@@ -18,7 +20,8 @@ link_malformed(struct vc__link *link, const char *what)
                  "%s broke the protocol: %s", vc__link_peer(link), what);
 }
 
-/* Ends the messages that the peer has acknowledged. Under the lock. */
+/* Ends the messages that the peer has acknowledged. For packet_arrived(), under
+ * the lock. */
 static void
 acks_take(struct vc__link *link)
 {
@@ -35,7 +38,7 @@ acks_take(struct vc__link *link)
 
 /* Adjusts the receives to the window. New receives are posted before the peer
  * is notified; receives are taken back after the peer has used the last one
- * announced. Under the lock. */
+ * announced. For packet_arrived(), under the lock. */
 static void
 window_follow(struct vc__link *link)
 {
@@ -56,7 +59,8 @@ window_follow(struct vc__link *link)
 
 /* A packet used a credit and may have granted new ones, so waiting messages may
  * be sent. Messages that it acknowledges end before its frames are handled,
- * because a client calls again when it has the reply. */
+ * because a client calls again when it has the reply. For packet_handle().
+ * False: the packet breaks the rule link->breach. */
 static bool
 packet_arrived(struct vc__link *link, const struct vc__credit_word *word)
 {
@@ -79,7 +83,7 @@ packet_arrived(struct vc__link *link, const struct vc__credit_word *word)
 }
 
 /* The packet's frames were handled. Only now may the peer be notified, because
- * it may then forget what we have seen. */
+ * it may then forget what we have seen. Called by packet_handle(). */
 static void
 packet_handled(struct vc__link *link)
 {
@@ -93,6 +97,8 @@ packet_handled(struct vc__link *link)
     }
 }
 
+/* Handles a PING itself, passes any other frame to ops->frame(). False: the
+ * frame breaks the protocol. For frames_handle(). */
 static bool
 frame_take(struct vc__link *link, const struct vc__frame *f)
 {
@@ -108,6 +114,8 @@ frame_take(struct vc__link *link, const struct vc__frame *f)
     return link->ops->frame(link, f);
 }
 
+/* Handles the packet's frames in order, until one breaks the protocol, which
+ * ends the link, or the link is not up any more. For packet_handle(). */
 static void
 frames_handle(struct vc__link *link, struct vc__packet_reader *reader)
 {
@@ -128,6 +136,8 @@ frames_handle(struct vc__link *link, struct vc__packet_reader *reader)
         link_malformed(link, reader->breach);
 }
 
+/* A packet with a good header and sequence has come. Called by
+ * vc__link_on_received(). Ends the link if the packet breaks a rule. */
 static void
 packet_handle(struct vc__link *link, struct vc__packet_reader *reader,
               const struct vc__credit_word *word)
@@ -141,6 +151,8 @@ packet_handle(struct vc__link *link, struct vc__packet_reader *reader,
         packet_handled(link);
 }
 
+/* Called by the wire for each packet. Checks it and handles its frames; a
+ * packet that breaks the protocol ends the link. */
 void
 vc__link_on_received(struct vc__wire *w, const uint8_t *data, uint32_t len)
 {
@@ -172,7 +184,8 @@ vc__link_on_received(struct vc__wire *w, const uint8_t *data, uint32_t len)
         packet_handle(link, &reader, &p.word);
 }
 
-/* Called by the wire when there may be room to send again. */
+/* Called by the wire when there may be room to send again. The ticket is for
+ * retire() of the transport. */
 void
 vc__link_on_writable(struct vc__wire *w, uint32_t ticket)
 {

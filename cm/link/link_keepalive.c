@@ -4,7 +4,8 @@
  * Runs the ticks of cm/link/keepalive.c and does what they ask for. The active
  * side asks its peer's process. The passive side asks only the host, because a
  * client without library threads does not poll between its calls and is still
- * healthy. See cm/link/link_keepalive.h. */
+ * healthy. See cm/link/link_keepalive.h. All of this file runs on the holder of
+ * the engine. */
 #include "cm/link/link_keepalive.h"
 
 #include <stdio.h>
@@ -21,6 +22,8 @@ vc__link_keepalive_set(struct vc__link *link, uint32_t ms)
 
 /* --- the timer --------------------------------------------------------- */
 
+/* Starts the timer of the next tick; without memory for it, ends the link.
+ * Called when keepalive starts, and after each tick. */
 static void
 link_keepalive_timer_set(struct vc__link *link)
 {
@@ -44,7 +47,8 @@ vc__link_keepalive_start(struct vc__link *link)
     link_keepalive_timer_set(link);
 }
 
-/* Counts an unanswered PING in engine->awaiting_answers, or no longer. */
+/* Counts an unanswered PING in engine->awaiting_answers, or no longer. Called
+ * when a PING is sent or answered, and when keepalive stops. */
 static void
 answer_await(struct vc__link *link, bool awaits)
 {
@@ -63,9 +67,10 @@ vc__link_keepalive_stop(struct vc__link *link)
 
 /* --- what is asked for ------------------------------------------------- */
 
-/* Both messages are embedded in the link, so sending needs no memory. One that
- * still waits for a credit is replaced: by the latest answer, or because a
- * broken peer has answered a PING that was not sent. */
+/* Sends link->ping or link->answer; these are embedded in the link, so sending
+ * needs no memory. One that still waits for a credit is replaced: by the latest
+ * answer, or because a broken peer has answered a PING that was not sent. For
+ * link_keepalive_ask() and vc__link_ping(). */
 static void
 ping_send(struct vc__link *link, struct vc__send *s, uint8_t flags,
           uint32_t sequence)
@@ -77,6 +82,7 @@ ping_send(struct vc__link *link, struct vc__send *s, uint8_t flags,
     vc__link_send(link, s);
 }
 
+/* Sends a PING: a tick asks for it, or vc__link_greet() does. */
 static void
 link_keepalive_ask(struct vc__link *link)
 {
@@ -100,7 +106,8 @@ vc__link_greet(struct vc__link *link)
     link_keepalive_ask(link);
 }
 
-/* Asks the peer's host, by the transport's probe. */
+/* Asks the peer's host, by the transport's probe. If the connection is broken,
+ * ends the link. For link_keepalive_act(). */
 static void
 probe_send(struct vc__link *link)
 {
@@ -119,6 +126,8 @@ probe_send(struct vc__link *link)
             vc__link_peer(link));
 }
 
+/* The peer is dead: ends the link as silent. For link_keepalive_act() and
+ * dead_process(). */
 static void
 link_keepalive_dead(struct vc__link *link, const char *why)
 {
@@ -131,6 +140,7 @@ link_keepalive_dead(struct vc__link *link, const char *why)
                  (unsigned)(silence / 1000), why);
 }
 
+/* The peer's host answers, its process does not. For link_keepalive_act(). */
 static void
 dead_process(struct vc__link *link)
 {
@@ -143,6 +153,7 @@ dead_process(struct vc__link *link)
     link_keepalive_dead(link, why);
 }
 
+/* Does what a tick asks for; may end the link. For keepalive_tick(). */
 static void
 link_keepalive_act(struct vc__link *link, enum vc__keepalive_act what)
 {
@@ -167,7 +178,8 @@ link_keepalive_act(struct vc__link *link, enum vc__keepalive_act what)
 
 /* --- a tick ------------------------------------------------------------ */
 
-/* Collects what happened since the last tick, and clears it. */
+/* Returns what happened since the last tick, and clears it. For
+ * keepalive_tick(). */
 static struct vc__keepalive_news
 news_of(struct vc__link *link)
 {
@@ -186,7 +198,7 @@ news_of(struct vc__link *link)
     return n;
 }
 
-/* The keepalive timer fires. */
+/* The keepalive timer fires, in the engine's loop. */
 static void
 keepalive_tick(struct vc__timer *timer)
 {
@@ -202,6 +214,8 @@ keepalive_tick(struct vc__timer *timer)
 
 /* --- PINGs of the peer ------------------------------------------------- */
 
+/* Takes the answer to our PING. False, with link->breach: it answers no PING,
+ * or not the last one. For vc__link_ping(). */
 static bool
 link_keepalive_answer_take(struct vc__link *link, uint32_t sequence)
 {

@@ -35,21 +35,23 @@ struct vc__link_keepalive {
     uint32_t probed; /* the ticket of the last probe */
 };
 
-/* Sets how long the peer may be silent; 0: for ever. Call it before the link is
- * started. */
+/* Sets how long the peer may be silent; 0: for ever. Called by the owner when
+ * it has made the link, before that is started. */
 void vc__link_keepalive_set(struct vc__link *link, uint32_t ms);
 
-/* Starts keepalive. Called by link.c when the link is up. */
+/* Starts keepalive, unless it is off. Called by link_act() when the link is
+ * up. */
 void vc__link_keepalive_start(struct vc__link *link);
 /* The active side must send first (iWARP): sends a PING if nothing was sent
- * yet. */
+ * yet, also if keepalive is off. Called by link_act() when the link is up. */
 void vc__link_greet(struct vc__link *link);
 
-/* Stops keepalive. Called by link.c before ops->down(). */
+/* Stops keepalive. Called by tell_down() before ops->down(). */
 void vc__link_keepalive_stop(struct vc__link *link);
 
-/* Handles a PING frame, in the handling of its packet; returns false if it
- * breaks the protocol. */
+/* Handles a PING frame, called by frame_take() in the handling of its packet:
+ * answers it, or takes it as the answer to ours. Returns false if it breaks the
+ * protocol. */
 bool vc__link_ping(struct vc__link *link, const struct vc__frame *f);
 
 #endif

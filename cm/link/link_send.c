@@ -25,7 +25,8 @@ vc__deadline_left(uint64_t due, uint64_t now)
     return due <= now ? 0 : (uint32_t)(due - now);
 }
 
-/* Writes a frame's header and metadata; returns where its body goes. */
+/* Writes a frame's header and metadata; returns where its body goes. For the
+ * three functions after it. */
 static uint8_t *
 head_write(uint8_t *out, const struct vc__frame *f)
 {
@@ -36,6 +37,8 @@ head_write(uint8_t *out, const struct vc__frame *f)
     return out + f->metadata_len;
 }
 
+/* Writes the frame of a message that is not long: its body is copied, or
+ * s->write() writes it. For send_write(). */
 static void
 write_whole(struct vc__send *s, uint8_t *out)
 {
@@ -50,7 +53,7 @@ write_whole(struct vc__send *s, uint8_t *out)
 }
 
 /* Writes the first part of `take` bytes; returns how many bytes of the body it
- * contains. */
+ * contains. For send_write(). */
 static uint32_t
 write_first(struct vc__send *s, uint8_t *out, uint32_t take)
 {
@@ -66,6 +69,8 @@ write_first(struct vc__send *s, uint8_t *out, uint32_t take)
     return len;
 }
 
+/* Writes a further part of `take` bytes, a DATA frame; returns how many bytes
+ * of the body it contains. For send_write(). */
 static uint32_t
 write_further(struct vc__send *s, uint8_t *out, uint32_t take)
 {
@@ -84,6 +89,8 @@ write_further(struct vc__send *s, uint8_t *out, uint32_t take)
     return f.body_len;
 }
 
+/* Writes s->take bytes of a message, and advances s->at. A CALL gets the time
+ * that is left now, unless that was just computed. For frames_write(). */
 static void
 send_write(const struct vc__link *link, struct vc__send *s, uint8_t *out)
 {
@@ -98,7 +105,8 @@ send_write(const struct vc__link *link, struct vc__send *s, uint8_t *out)
 }
 
 /* Writes the header of a packet with this many frames (0: the packet only
- * reports credits), and takes the credit that the packet costs. */
+ * reports credits), and takes the credit that the packet costs. For
+ * packet_send() and credits_tell(). */
 static void
 header_write(struct vc__link *link, uint8_t *out, uint16_t count)
 {
@@ -116,8 +124,9 @@ vc__link_send_end(struct vc__send *s, enum vc__send_end end)
         s->done(s, end);
 }
 
-/* Called when s->take bytes of s were written. If done is NULL, the owner may
- * free s at any moment after `gone` is set, also by another thread. */
+/* Called by frames_write() when s->take bytes of s were written. If done is
+ * NULL, the owner may free s at any moment after `gone` is set, also by another
+ * thread. */
 static void
 send_written(struct vc__link *link, struct vc__send *s)
 {
@@ -138,7 +147,8 @@ send_written(struct vc__link *link, struct vc__send *s)
         s->done(s, VC__SEND_HANDED);
 }
 
-/* A packet could not be sent: has the holder end the link. */
+/* A packet could not be sent: has the holder end the link, by link_on_broken().
+ * For packet_commit(). */
 static void
 link_is_ill(struct vc__link *link)
 {
@@ -149,6 +159,8 @@ link_is_ill(struct vc__link *link)
     }
 }
 
+/* Sends the packet written at packet_reserve(). False: it could not be sent,
+ * and the link ends. For packet_send() and credits_tell(). */
 static bool
 packet_commit(struct vc__link *link, uint32_t len)
 {
@@ -162,7 +174,7 @@ packet_commit(struct vc__link *link, uint32_t len)
 }
 
 /* Returns where to write the next packet; NULL if there is not even room for
- * its header. */
+ * its header. For packet_send() and credits_tell(). */
 static uint8_t *
 packet_reserve(struct vc__link *link, uint32_t *room)
 {
@@ -172,7 +184,8 @@ packet_reserve(struct vc__link *link, uint32_t *room)
 }
 
 /* Writes waiting frames after the packet's header; returns the packet's length.
- * A packet takes one part of a long message, which fills it. */
+ * A packet takes one part of a long message, which fills it. *count is set to
+ * the number of frames, which may be 0. For packet_send(). */
 static uint32_t
 frames_write(struct vc__link *link, uint8_t *out, uint32_t room,
              uint16_t *count)
@@ -193,8 +206,8 @@ frames_write(struct vc__link *link, uint8_t *out, uint32_t room,
     return len;
 }
 
-/* Sends one packet of waiting messages; returns false if none can be sent
- * now. */
+/* Sends one packet of waiting messages; returns false if none can be sent now,
+ * or sending failed. For queue_flush(). */
 static bool
 packet_send(struct vc__link *link)
 {
@@ -216,7 +229,7 @@ packet_send(struct vc__link *link)
 }
 
 /* Sends a packet without frames, to report credits. If there is no buffer, the
- * completion that frees one leads here again. */
+ * completion that frees one leads here again. For queue_flush(). */
 static void
 credits_tell(struct vc__link *link)
 {
@@ -231,8 +244,9 @@ credits_tell(struct vc__link *link)
 }
 
 /* Sends all that can be sent. The packets sent carry all credit updates due so
- * far. For packets handled later, the holder sends updates:
- * packet_handled(). */
+ * far. For packets handled later, the holder sends updates: packet_handled().
+ * Called by vc__link_flush(), vc__link_send(), take_back() and
+ * vc__link_drop(). */
 static void
 queue_flush(struct vc__link *link)
 {
@@ -258,8 +272,9 @@ queue_flush(struct vc__link *link)
 /* --- appending and pushing --------------------------------------------- */
 
 /* ThreadSanitizer does not instrument liburcu. These two functions show it that
- * data written before a message was appended is read only after it was
- * taken. */
+ * data written before a message was appended is read only after it was taken.
+ * arrival_add() calls the first, without the lock; arrival_take() and
+ * arrival_await() call the second. */
 #ifdef __SANITIZE_THREAD__
 static atomic_uint appended;
 
@@ -279,8 +294,8 @@ see_appended(void)
 #define see_appended() ((void)0)
 #endif
 
-/* cds_wfcq_empty(), inline, because it is called twice for each packet. Also
- * without the lock. */
+/* True if no appended message waits. cds_wfcq_empty(), inline, because it is
+ * called twice for each packet. Also without the lock. */
 static bool
 arrivals_none(const struct vc__link *link)
 {
@@ -289,7 +304,8 @@ arrivals_none(const struct vc__link *link)
 }
 
 /* Removes and returns the next appended message. Returns NULL if there is none,
- * or the thread that appends it is not done yet; that thread will push it. */
+ * or the thread that appends it is not done yet; that thread will push it. For
+ * arrivals_take(). */
 static struct vc__send *
 arrival_take(struct vc__link *link)
 {
@@ -306,7 +322,7 @@ arrival_take(struct vc__link *link)
 
 /* Removes and returns the next appended message; NULL if there is none. Waits
  * for a thread that is in the middle of appending, because messages of this
- * thread may come after its message. */
+ * thread may come after its message. For vc__link_arrivals_take(). */
 static struct vc__send *
 arrival_await(struct vc__link *link)
 {
@@ -319,7 +335,9 @@ arrival_await(struct vc__link *link)
     return caa_container_of(node, struct vc__send, arrival);
 }
 
-/* A message leaves the queue of appended ones: for the schedule, or lost. */
+/* A message is to be sent: puts it into the schedule, or ends it as lost if
+ * sending is closed. Called for each message taken from the queue, and by
+ * vc__link_send(). */
 static void
 arrival_put(struct vc__link *link, struct vc__send *s)
 {
@@ -341,7 +359,7 @@ vc__link_arrivals_take(struct vc__link *link)
 }
 
 /* Takes the appended messages that are complete. Returns false if there were
- * none. */
+ * none. For vc__link_flush() and vc__link_send(). */
 static bool
 arrivals_take(struct vc__link *link)
 {
@@ -365,7 +383,8 @@ vc__link_flush(struct vc__link *link)
 }
 
 /* Unlocks. Returns true if messages were appended meanwhile: threads that did
- * not get the lock have returned, so this thread must send them. */
+ * not get the lock have returned, so this thread must send them. For
+ * vc__link_unlock() and vc__link_push(). */
 static bool
 link_send_leave(struct vc__link *link)
 {
@@ -407,7 +426,8 @@ vc__link_push_arrived(struct vc__link *link)
         vc__link_push(link);
 }
 
-/* The link begins to use a message. Without the lock. */
+/* The link begins to use a message. Without the lock. For vc__link_append() and
+ * vc__link_send(). */
 static void
 send_begin(struct vc__send *s)
 {
@@ -418,7 +438,8 @@ send_begin(struct vc__send *s)
     atomic_store_explicit(&s->gone, false, memory_order_relaxed);
 }
 
-/* Adds a message to the lock-free queue. Without the lock. */
+/* Adds a message to the lock-free queue. Without the lock. For
+ * vc__link_append() and vc__link_send(). */
 static void
 arrival_add(struct vc__link *link, struct vc__send *s)
 {
@@ -461,8 +482,9 @@ vc__link_send(struct vc__link *link, struct vc__send *s)
     vc__link_unlock(link);
 }
 
-/* Takes back a message of which no byte was sent; or, with `begun`, of which
- * a byte is left. */
+/* Takes back a message of which no byte was sent; or, with `begun`, of which a
+ * byte is left. Returns false if it is too late, or the link does not have it.
+ * Called without the lock, by vc__link_unsend() and vc__link_cut(). */
 static bool
 take_back(struct vc__link *link, struct vc__send *s, bool begun)
 {

@@ -49,7 +49,9 @@ struct vc__link_step {
     enum vc__link_action action;
 };
 
-/* Called by link.c for each event of a link. */
+/* What an event does in this state. If it is ignored: the same state, and
+ * VC__LINK_DO_NOTHING. Called on the holder by vc__link_event(), and by
+ * vc__link_end() and vc__link_fail() to see whether the event is ignored. */
 struct vc__link_step vc__link_step(enum vc__link_state state,
                                    enum vc__link_event event);
 

@@ -11,6 +11,8 @@
 #include "transport/core/engine.h"
 #include "transport/core/log.h"
 
+/* Counts a reject by its reason, if that has a counter. For
+ * vc__listener_reject_with(). */
 static void
 reject_count(struct vc__ledger *l, unsigned reason)
 {
@@ -20,6 +22,7 @@ reject_count(struct vc__ledger *l, unsigned reason)
         vc__count(l, (enum vc__count)counter, 1);
 }
 
+/* Logs a reject. For vc__listener_reject_with(). */
 static void
 reject_log(struct vc__log *log, const struct vc__incoming *in,
            const struct vc__reject *reject)
@@ -63,7 +66,8 @@ vc__listener_reject(struct vc__engine *engine, const struct vc__incoming *in,
     vc__listener_reject_with(engine, in, &reject);
 }
 
-/* Called by the ear, on the holder, for each connect request. */
+/* Called by the ear, on the holder, for each connect request. Passes a good
+ * hello to l->request(), and rejects all others. */
 static void
 listener_on_request(struct vc__ear *ear, const struct vc__incoming *in,
                     const void *data, size_t len)

@@ -26,18 +26,20 @@ struct vc__listener {
     void (*lost)(struct vc__listener *l, const struct vc__error *why);
 };
 
-/* Listens at an address of this transport. opts must live as long as the
- * listener. Requests may arrive before this returns. Any thread. Errors as
- * vc__cm_open() and transport->listen(). */
+/* Listens at an address of this transport. opts is copied, but its group must
+ * live as long as the listener. Requests may arrive before this returns. Any
+ * thread: that of vc_server_listen(), or later the holder, to listen again.
+ * Errors as vc__cm_open() and transport->listen(); then l is not open. */
 enum vc_status vc__listener_open(struct vc__listener *l, struct vc__cm *cm,
                                  const struct vc__transport *transport,
                                  const struct sockaddr *addr,
                                  const struct vc__ear_opts *opts);
 
-/* Stops listening. Does nothing if not open. */
+/* Stops listening. Does nothing if not open. Called when the server
+ * closes or drops an address, and before it listens again. */
 void vc__listener_close(struct vc__listener *l);
 
-/* The port of an open listener, in host order. Any thread. */
+/* The port of an open listener, in host order; 0 for a name. Any thread. */
 uint16_t vc__listener_port(const struct vc__listener *l);
 
 /* Rejects a request; fills in the versions of the reject. The caller holds

@@ -36,7 +36,7 @@ vc__flow_init(struct vc__flow *f, uint32_t weight)
 
 /* True if a message is huge and not begun, so it may have to wait. Messages
  * after it need not wait for it: to cancel it, a client takes it back and sends
- * another frame in its place. */
+ * another frame in its place. For vc__schedule_add() and part_taken(). */
 static bool
 is_huge(const struct vc__send *s)
 {
@@ -45,18 +45,22 @@ is_huge(const struct vc__send *s)
             s->frame.type == VC__FRAME_REPLY);
 }
 
+/* True if a huge message of the flow waits, and may begin now. For
+ * flow_is_idle(), send_next_of_both() and huge_add(). */
 static bool
 huge_may_begin(struct vc__flow *f)
 {
     return !cds_list_empty(&f->huge) && f->n_huge < VC__HUGE_MOST;
 }
 
+/* True if the flow has no message that may be sent now. For flow_remove(). */
 static bool
 flow_is_idle(struct vc__flow *f)
 {
     return cds_list_empty(&f->sends) && !huge_may_begin(f);
 }
 
+/* Counts a huge message, whose first part is taken. For part_taken(). */
 static void
 huge_begin(struct vc__send *s)
 {
@@ -64,6 +68,8 @@ huge_begin(struct vc__send *s)
     s->flow->n_huge++;
 }
 
+/* Counts a message no longer, if it was counted. For part_taken() when its last
+ * part is taken, and for vc__schedule_remove(). */
 static void
 huge_end(struct vc__send *s)
 {
@@ -73,7 +79,7 @@ huge_end(struct vc__send *s)
 }
 
 /* The earlier of the flow's next ordinary message and its next huge one, if
- * that may begin. Called when huge ones wait. */
+ * that may begin. Called by send_next() when huge ones wait. */
 static __attribute__((noinline)) struct vc__send *
 send_next_of_both(struct vc__flow *f)
 {
@@ -88,7 +94,8 @@ send_next_of_both(struct vc__flow *f)
     return (int32_t)(huge->stamp - first->stamp) < 0 ? huge : first;
 }
 
-/* The flow's next message. */
+/* The flow's next message; never NULL, as a flow in the ring has one. For
+ * vc__schedule_take(). */
 static struct vc__send *
 send_next(struct vc__flow *f)
 {
@@ -100,7 +107,8 @@ send_next(struct vc__flow *f)
 /* --- flows --------------------------------------------------------------- */
 
 /* Adds a flow with messages to the ring. A flow with bytes left still has its
- * turn, so that a long message continues. */
+ * turn, so that a long message continues. For vc__schedule_add() and
+ * huge_add(). */
 static void
 flow_enter(struct vc__schedule *s, struct vc__flow *f)
 {
@@ -110,7 +118,8 @@ flow_enter(struct vc__schedule *s, struct vc__flow *f)
         cds_list_add_tail(&f->node, &s->ring);
 }
 
-/* Out of line: this case is rare. */
+/* Adds a huge message that has not begun, for vc__schedule_add(). Out of line:
+ * this case is rare. */
 static __attribute__((noinline)) void
 huge_add(struct vc__schedule *s, struct vc__send *send)
 {
@@ -137,7 +146,8 @@ vc__schedule_add(struct vc__schedule *s, struct vc__send *send)
         flow_enter(s, f);
 }
 
-/* Takes a message out of its flow, and a flow without messages off the ring. */
+/* Takes a message out of its flow, and a flow without messages off the ring.
+ * For vc__schedule_take(), part_taken() and vc__schedule_remove(). */
 static void
 flow_remove(struct vc__send *send)
 {
@@ -160,7 +170,8 @@ vc__schedule_remove(struct vc__send *send)
     flow_remove(send);
 }
 
-/* Bytes before the body's bytes in the next part of s. */
+/* Bytes before the body's bytes in the next part of s. For part_take() and
+ * send_has_more(). */
 static uint32_t
 part_head(const struct vc__send *s)
 {
@@ -170,7 +181,7 @@ part_head(const struct vc__send *s)
 }
 
 /* Bytes of the next part of s, with its header, in a packet with `room` bytes
- * left; 0 if it must wait. */
+ * left; 0 if it must wait. For send_take(). */
 static uint32_t
 part_take(const struct vc__send *s, uint32_t room)
 {
@@ -182,6 +193,8 @@ part_take(const struct vc__send *s, uint32_t room)
     return room < head + PART_MIN ? 0 : room;
 }
 
+/* Bytes of the next frame of s, a part or the whole, in a packet with `room`
+ * bytes left; 0 if it must wait. For vc__schedule_take(). */
 static uint32_t
 send_take(const struct vc__send *s, uint32_t room)
 {
@@ -193,7 +206,7 @@ send_take(const struct vc__send *s, uint32_t room)
     return whole <= room ? whole : 0;
 }
 
-/* The flow's turn ends. */
+/* The flow's turn ends. For flow_next() and flow_pay(). */
 static void
 flow_to_the_end(struct vc__schedule *s, struct vc__flow *f)
 {
@@ -201,7 +214,8 @@ flow_to_the_end(struct vc__schedule *s, struct vc__flow *f)
     cds_list_add_tail(&f->node, &s->ring);
 }
 
-/* Returns the flow whose turn it is. */
+/* Returns the flow whose turn it is; the ring is not empty. For
+ * vc__schedule_take(). */
 static struct vc__flow *
 flow_next(struct vc__schedule *s)
 {
@@ -219,14 +233,15 @@ flow_next(struct vc__schedule *s)
     }
 }
 
-/* True if more parts of a long message follow this one. */
+/* True if more parts of a long message follow this one. For part_taken(). */
 static bool
 send_has_more(const struct vc__send *s)
 {
     return s->at + (s->take - part_head(s)) < s->frame.body_len;
 }
 
-/* Charges a flow for `take` bytes; its turn ends when no bytes are left. */
+/* Charges a flow for `take` bytes; its turn ends when no bytes are left. For
+ * vc__schedule_take(). */
 static void
 flow_pay(struct vc__schedule *s, struct vc__flow *f, uint32_t take)
 {
@@ -237,7 +252,8 @@ flow_pay(struct vc__schedule *s, struct vc__flow *f, uint32_t take)
         flow_to_the_end(s, f);
 }
 
-/* Removes a long message; while more of it follows, the flow keeps its turn. */
+/* Removes a long message, of which a part is taken; while more of it follows,
+ * the flow keeps its turn. For vc__schedule_take(). */
 static void
 part_taken(struct vc__send *send)
 {

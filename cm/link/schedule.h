@@ -7,7 +7,9 @@
  * flow messages keep their order, but a long message takes turns with those
  * after it. Only a few huge requests and replies are sent at a time, because
  * each takes memory of the receiver from its first part to its last; the others
- * wait here. Pure; the link calls it under its lock, on any thread.
+ * wait here. Pure. The functions of a schedule are called by the link under its
+ * lock, on any thread. vc__flow_init() and the functions of one vc__send are
+ * called by the owner of the flow or message too, without that lock.
  *
  * Called by: cm/pool/session_note.c (send_clear), rpc/client/attempt.c
  * (send_clear, body_is_long), rpc/stream/stream_send.c (send_clear,
@@ -107,9 +109,9 @@ struct vc__send {
     void (*done)(struct vc__send *s, enum vc__send_end end);
 };
 
-/* Clears a message for its owner to fill, before the link has it. Field by
- * field: gcc clears the whole struct by `rep stos`, which takes longer than
- * packing a short message. */
+/* Clears a message for its owner to fill, before the link has it: on the
+ * owner's thread. Field by field: gcc clears the whole struct by `rep stos`,
+ * which takes longer than packing a short message. */
 static inline void
 vc__send_clear(struct vc__send *s)
 {
@@ -132,10 +134,13 @@ struct vc__schedule {
     uint32_t stamp;            /* of the last message added */
 };
 
+/* Called by vc__link_init(), before all else. */
 void vc__schedule_init(struct vc__schedule *s);
-/* Called by the owner of a flow before its first message. */
+/* Called by the owner of a flow when it is made: a session, at either end, or
+ * vc__link_init(). */
 void vc__flow_init(struct vc__flow *f, uint32_t weight);
 
+/* True if no message waits. */
 static inline bool
 vc__schedule_is_empty(struct vc__schedule *s)
 {
@@ -143,30 +148,35 @@ vc__schedule_is_empty(struct vc__schedule *s)
 }
 
 /* Adds a message after the others of its flow, also one of which a part was
- * sent. */
+ * sent. Called by arrival_put() and send_written(). */
 void vc__schedule_add(struct vc__schedule *s, struct vc__send *send);
 
 /* Removes and returns the next message. send->take is set to the bytes of its
  * frame in a packet that has `room` bytes left. Returns NULL if there is none,
- * or it must wait for another packet. */
+ * or it must wait for another packet. Called by frames_write(). */
 struct vc__send *vc__schedule_take(struct vc__schedule *s, uint32_t room);
 
-/* Removes this message, which is in the schedule. */
+/* Removes this message, which is in the schedule: it is taken back or lost. */
 void vc__schedule_remove(struct vc__send *send);
 
-/* Returns a message of the flow without removing it, or NULL. */
+/* Returns a message of the flow without removing it, or NULL. Called to take
+ * back or lose all of them. */
 struct vc__send *vc__flow_any(struct vc__flow *f);
 
-/* Removes and returns any message, or NULL; for a link that is down. */
+/* Removes and returns any message, or NULL if none is left. Called by
+ * vc__link_close_io(), on the holder. */
 struct vc__send *vc__schedule_clear(struct vc__schedule *s);
 
-/* True if a message is sent in parts. Any thread, without the lock. */
+/* True if a message of these lengths is sent in parts. Called by its owner
+ * before it has the message packed, on any thread, without the lock. */
 static inline bool
 vc__body_is_long(size_t body_len, size_t metadata_len)
 {
     return body_len + metadata_len > VC__EAGER_MAX;
 }
 
+/* True if a message is sent in parts. Called by its owner and by the link, on
+ * any thread, with the lock or without. */
 static inline bool
 vc__send_is_long(const struct vc__send *s)
 {

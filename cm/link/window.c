@@ -10,14 +10,16 @@
 
 #define WHILE 256u /* packets */
 
-/* True if the peer had so few left that its window must grow. */
+/* True if the peer had so few left that its window must grow. For
+ * vc__window_next(). */
 static bool
 is_short(const struct vc__credit *c, uint32_t left)
 {
     return left * (c->window < VC__WINDOW_FIRST ? 2 : 4) <= c->window;
 }
 
-/* True if half the window would be enough, if `least` were always left. */
+/* True if half the window would be enough, if `least` were always left. For
+ * vc__window_next(). */
 static bool
 is_ample(const struct vc__credit *c, uint32_t least)
 {

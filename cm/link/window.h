@@ -3,7 +3,7 @@
  *
  * How many receives a link promises its peer: few while there is little
  * traffic, more when the peer uses up what it has, within what the device can
- * post for all links. Pure; the link calls it under its lock.
+ * post for all links. Pure; the link calls it under its lock, on the holder.
  *
  * Called by: link_io.c (all). */
 #ifndef VC_CM_WINDOW_H
@@ -25,11 +25,11 @@ struct vc__window {
 };
 
 /* Returns the new size of the window; c->window if there is no change. Called
- * when a packet has arrived and is not handled yet. */
+ * by window_follow() when a packet has arrived and is not handled yet. */
 uint32_t vc__window_next(struct vc__window *w, const struct vc__credit *c);
 
 /* Receives that the peer may still use, including that of the packet being
- * handled. If the window is now larger, the window. */
+ * handled. If the window is now larger, the window. For window_follow(). */
 static inline uint32_t
 vc__window_promised(const struct vc__credit *c)
 {
