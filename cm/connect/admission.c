@@ -2,8 +2,9 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * See cm/connect/admission.h. Rates follow the generic cell rate algorithm
- * (ITU-T I.371, annex A): the state is one time instead of a number of
- * tokens. */
+ * (ITU-T I.371, annex A): the state is one time instead of a number of tokens.
+ * Static functions run within vc__admission_take(), on the holder of engine
+ * 0. */
 #include "cm/connect/admission.h"
 
 #include <string.h>
@@ -50,6 +51,7 @@ admission_place(struct vc__admission *a, uint64_t *queue, uint64_t now,
 
 /* --- rates ------------------------------------------------------------- */
 
+/* Microseconds between two connects at this rate, which is not 0. */
 static uint64_t
 admission_interval(uint32_t per_second)
 {
@@ -65,6 +67,7 @@ rate_wait(const struct vc__rate *r, uint64_t now, uint32_t per_second)
     return r->full > now + ahead ? r->full - ahead - now : 0;
 }
 
+/* Counts one more, which is within the rate. */
 static void
 rate_take(struct vc__rate *r, uint64_t now, uint32_t per_second)
 {
@@ -86,6 +89,8 @@ rate_fits(struct vc__admission *a, struct vc__rate *r, uint64_t now,
 
 /* --- sources ----------------------------------------------------------- */
 
+/* The entry of this source, never NULL. A new source takes the place of the one
+ * that was away longest. */
 static struct vc__source_rate *
 source_find(struct vc__admission *a, uint64_t now, const uint8_t addr[16])
 {
@@ -109,7 +114,8 @@ source_find(struct vc__admission *a, uint64_t now, const uint8_t addr[16])
 
 /* --- requests ---------------------------------------------------------- */
 
-/* Judges a request by the rates, and counts it if it is within them. */
+/* Judges a request by the rates, and counts it if it is within them. If not,
+ * returns false with *retry_ms and *text. */
 static bool
 rates_take(struct vc__admission *a, uint64_t now, const uint8_t source[16],
            uint32_t *retry_ms, const char **text)

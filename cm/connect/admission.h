@@ -8,8 +8,8 @@
  * time, so that clients refused together do not return together.
  *
  * Pure: the caller passes the clock (microseconds) and the random seed. One
- * thread judges the requests, the holder of the engine that listens. Functions
- * marked "any thread" may run concurrently with it.
+ * thread judges the requests, the holder of the engine that listens: engine 0.
+ * Functions marked "any thread" may run concurrently with it.
  *
  * Called by: rpc/server/server.c (init, take, gone), rpc/server/server_shed.c
  * (shed), rpc/server/server_link.c (trust, gone). */
@@ -61,21 +61,22 @@ struct vc__admission {
     atomic_ullong shed;    /* when a call was last shed */
 };
 
-/* Called when the server is made, before any request. */
+/* Called by vc_server_new() when the server is made, before any request. The
+ * seed is that of the retry times. */
 void vc__admission_init(struct vc__admission *a,
                         const struct vc__admission_limits *limits,
                         uint64_t seed);
 
-/* Judges a connect request from this source. `resumes` is true for a client
- * whose sessions wait for the link. Returns true if admitted; the request then
- * counts as a half-open link. Returns false if it must be rejected as busy; the
- * client may retry after *retry_ms, and *text says why. Called for each good
- * hello. */
+/* Judges a connect request; `resumes`: the client says that its sessions wait
+ * for the link. Returns true if admitted; the request then counts as a
+ * half-open link. False: it must be rejected as busy; the client may retry
+ * after *retry_ms, and *text, a constant, says why. Called for each good hello
+ * that the server rejects for no other reason. */
 bool vc__admission_take(struct vc__admission *a, uint64_t now,
                         const uint8_t source[16], bool resumes,
                         uint32_t *retry_ms, const char **text);
 
-/* Records that a call was shed. Any thread. */
+/* Records that a call was shed. Any thread: the holder of any engine. */
 static inline void
 vc__admission_shed(struct vc__admission *a, uint64_t now)
 {
@@ -83,11 +84,13 @@ vc__admission_shed(struct vc__admission *a, uint64_t now)
     atomic_store_explicit(&a->shed, now, memory_order_relaxed);
 }
 
-/* The link's first packet was good: it is no longer half-open. Any thread. */
+/* The link's first packet was good: it is no longer half-open. Any thread: the
+ * holder of the link's engine. */
 void vc__admission_trust(struct vc__admission *a);
 
 /* The link has ended or never came up. `trusted` is true if
- * vc__admission_trust() was called for it. Any thread. */
+ * vc__admission_trust() was called for it. Any thread: the holder of the link's
+ * engine, or of engine 0 if no link was made. */
 void vc__admission_gone(struct vc__admission *a, bool trusted);
 
 #endif

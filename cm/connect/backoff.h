@@ -3,8 +3,8 @@
  *
  * The backoff between one whole attempt to connect and the next: 50 ms, doubled
  * by each failure up to 5 s. A random 20 % more or less is applied, so that
- * clients which lost the same server do not reconnect all at once. Pure; the
- * owner serialises.
+ * clients which lost the same server do not reconnect all at once. Pure; each
+ * pool has one, under its lock.
  *
  * Called by: cm/pool/pool.c (init, failed), cm/pool/pool_link.c (reset). */
 #ifndef VC_CM_BACKOFF_H
@@ -20,6 +20,7 @@ struct vc__backoff {
     unsigned failures; /* since the last success */
 };
 
+/* Called by vc__pool_init(), on any thread. */
 static inline void
 vc__backoff_init(struct vc__backoff *b, uint64_t seed)
 {
@@ -27,11 +28,12 @@ vc__backoff_init(struct vc__backoff *b, uint64_t seed)
     b->failures = 0;
 }
 
-/* Records a failed attempt. Returns the microseconds until the next one. */
+/* Records a failed attempt. Returns the microseconds until the next one. Called
+ * by vc__pool_failed(), on the holder. */
 uint64_t vc__backoff_failed(struct vc__backoff *b);
 
 /* Records a successful attempt: the next failure waits the shortest time
- * again. */
+ * again. Called when a link has joined the pool, on the holder. */
 static inline void
 vc__backoff_reset(struct vc__backoff *b)
 {

@@ -1,7 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * See cm/connect/choice.h. */
+ * See cm/connect/choice.h. Static functions run within vc__choice_make() or
+ * vc__choice_require(). */
 #include "cm/connect/choice.h"
 
 #include <stdlib.h>
@@ -33,6 +34,8 @@ vc__choice_allowed(void)
     return list == NULL || list[0] == '\0' ? NULL : list;
 }
 
+/* A list of transports is malformed: returns VC_INVALID_ARGUMENT, with a
+ * text. */
 static enum vc_status
 fail_list(const char *option, const char *list, const char *why)
 {
@@ -42,6 +45,8 @@ fail_list(const char *option, const char *list, const char *why)
         list, why);
 }
 
+/* True if a list may contain this name, also when this build lacks the
+ * transport. */
 static bool
 is_of_all(const char *name, size_t len)
 {
@@ -52,6 +57,8 @@ is_of_all(const char *name, size_t len)
     return false;
 }
 
+/* Fills *c from a list such as "rdma,tcp". Returns VC_OK, or
+ * VC_INVALID_ARGUMENT with a text that names the option. */
 static enum vc_status
 list_read(struct vc__choice *c, const char *option, const char *list)
 {
@@ -79,6 +86,7 @@ list_read(struct vc__choice *c, const char *option, const char *list)
     }
 }
 
+/* Fills *c with all that a list may contain and this build has. */
 static void
 take_all(struct vc__choice *c)
 {
@@ -92,6 +100,7 @@ take_all(struct vc__choice *c)
     }
 }
 
+/* Keeps in *c the transports that are in *other too, in the order of *c. */
 static void
 keep_common(struct vc__choice *c, const struct vc__choice *other)
 {
@@ -129,7 +138,7 @@ vc__choice_make(struct vc__choice *c, const char *option, const char *list,
     return status;
 }
 
-/* True if shm is among them. */
+/* True if shm is among them. For vc__choice_require(). */
 static bool
 has_local(const struct vc__choice *c)
 {

@@ -2,8 +2,9 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Which transports may carry the calls to vc://HOST:PORT, the best first. The
- * program's options list them; VERBCALL_TRANSPORTS may allow only some. Pure;
- * any thread.
+ * program's options list them; VERBCALL_TRANSPORTS may allow only some. Choices
+ * are made on the program's thread, when a channel or server is made. Pure but
+ * for vc__choice_allowed(); any thread.
  *
  * Called by: rpc/client/channel.c (make, allowed, require), rpc/server/server.c
  * (make, allowed), cm/pool/pool_describe.c (rank), cm/pool/upgrade.c (rank,
@@ -34,7 +35,7 @@ enum vc_status vc__choice_make(struct vc__choice *choice, const char *option,
                                const char *list, const char *allowed);
 
 /* Returns the value of VERBCALL_TRANSPORTS, or NULL if unset or empty. Reads
- * the environment by getenv(3). */
+ * the environment by getenv(3), which owns the text. */
 const char *vc__choice_allowed(void);
 
 /* Keeps in `choice` only the transports of `require`. If shm is among those,
@@ -45,10 +46,12 @@ const char *vc__choice_allowed(void);
 enum vc_status vc__choice_require(struct vc__choice *choice,
                                   const struct vc__choice *require);
 
-/* The transport's position in `choice`: 0 is the best; choice->n if absent. */
+/* The transport's position in `choice`: 0 is the best; choice->n if absent. For
+ * links on the holder, for descriptions and listening on any thread. */
 unsigned vc__choice_rank(const struct vc__choice *choice,
                          const struct vc__transport *transport);
 
+/* True if the transport is in `choice`. Threads as above. */
 static inline bool
 vc__choice_has(const struct vc__choice *choice,
                const struct vc__transport *transport)

@@ -30,7 +30,8 @@ vc__cm_fini(struct vc__cm *cm)
     pthread_mutex_destroy(&cm->lock);
 }
 
-/* Opens a transport on its first use. Under the lock. */
+/* Opens a transport on its first use, for vc__cm_open(). Under the lock. On
+ * failure, with the status of open(), *context is left as it is. */
 static enum vc_status
 context_make(struct vc__cm *cm, const struct vc__transport *transport,
              struct vc__context **context)
@@ -50,6 +51,8 @@ context_make(struct vc__cm *cm, const struct vc__transport *transport,
     return status;
 }
 
+/* The transport's index in vc__transports, which contains it. For
+ * vc__cm_open(). */
 static unsigned
 cm_place_of(const struct vc__transport *transport)
 {

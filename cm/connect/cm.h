@@ -22,7 +22,9 @@
 extern const struct vc__transport *const vc__transports[];
 #define VC__TRANSPORTS_MAX 4
 
-/* Returns the transport of this scheme, of `len` letters; NULL if none. */
+/* Returns the transport of this scheme, of `len` letters; NULL if this build
+ * has none. Called when a target or a list of transports is read, and to find
+ * shm, rdma or tcp by name. */
 const struct vc__transport *vc__transport_find(const char *scheme, size_t len);
 
 struct vc__cm {
@@ -33,15 +35,18 @@ struct vc__cm {
                                                          vc__transports */
 };
 
-/* Called when the runtime is made. */
+/* Called by vc_runtime_new() for each engine. */
 void vc__cm_init(struct vc__cm *cm, struct vc__engine *engine,
                  const struct vc__context_opts *opts);
-/* Called when the runtime is freed. Every wire and ear must be closed before
- * this call. */
+/* Closes the contexts. Called when the runtime is freed, or could not be made.
+ * Every wire and ear must be closed before this call. */
 void vc__cm_fini(struct vc__cm *cm);
 
 /* Returns in *context this transport's context, opened on first use; valid
- * until vc__cm_fini(). Errors as transport->open(). */
+ * until vc__cm_fini(), which frees it. On failure *context is NULL, and errors
+ * are those of transport->open(), or VC_RESOURCE_EXHAUSTED. Called by
+ * vc__listener_open(), on its thread; by pools and servers for links, on the
+ * holder. */
 enum vc_status vc__cm_open(struct vc__cm *cm,
                            const struct vc__transport *transport,
                            struct vc__context **context);

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * See cm/connect/dial.h. */
+ * See cm/connect/dial.h. All of this file runs on the holder of the engine. */
 #include "cm/connect/dial.h"
 
 #include <arpa/inet.h>
@@ -26,6 +26,8 @@ enum {
     REASON_BY_SERVER,  /* a server gave the reason */
 };
 
+/* Adds a way that is not tried yet, unless the plan is full, or the address is
+ * not of the plan's family. For vc__dial_begin() and moved_add(). */
 static void
 way_add(struct vc__dial *d, const struct vc__place *to,
         const struct vc__dial_offer *offer)
@@ -71,6 +73,7 @@ vc__dial_begin(struct vc__dial *d, const struct vc__dial_opts *opts)
 
 /* --- what to do next --------------------------------------------------- */
 
+/* The number of ways that are being tried. For vc__dial_next(). */
 static unsigned
 under_way(const struct vc__dial *d)
 {
@@ -81,7 +84,8 @@ under_way(const struct vc__dial *d)
     return n;
 }
 
-/* The next way not yet tried; ways of the last move come first. */
+/* The next way not yet tried, NULL if none; ways of the last move come first.
+ * For vc__dial_next(). */
 static struct vc__dial_way *
 fresh_way(struct vc__dial *d)
 {
@@ -97,7 +101,7 @@ fresh_way(struct vc__dial *d)
     return best;
 }
 
-/* The way that is to be retried first. */
+/* The way that is to be retried first; NULL if none. For vc__dial_next(). */
 static struct vc__dial_way *
 later_way(struct vc__dial *d)
 {
@@ -112,6 +116,8 @@ later_way(struct vc__dial *d)
     return best;
 }
 
+/* Has the owner try this way: fills in *step, and returns TRY. For
+ * vc__dial_next(). */
 static enum vc__dial_what
 dial_try(struct vc__dial *d, struct vc__dial_way *w, struct vc__dial_step *step)
 {
@@ -122,7 +128,8 @@ dial_try(struct vc__dial *d, struct vc__dial_way *w, struct vc__dial_step *step)
 }
 
 /* The delay before the next way is tried too. With little time left it is a
- * quarter of that, so that most of the time is left for the next way. */
+ * quarter of that, so that most of the time is left for the next way. For
+ * vc__dial_next(). */
 static uint64_t
 head_start(const struct vc__dial *d, uint64_t now)
 {
@@ -156,7 +163,7 @@ vc__dial_next(struct vc__dial *d, uint64_t now, struct vc__dial_step *step)
 /* --- what a failure leads to ------------------------------------------- */
 
 /* Keeps the more informative error; on a tie the earlier one, except that a
- * deciding refusal replaces it. */
+ * deciding refusal replaces it. For vc__dial_failed(). */
 static void
 error_note(struct vc__dial *d, const struct vc__dial_failure *f)
 {
@@ -174,6 +181,8 @@ error_note(struct vc__dial *d, const struct vc__dial_failure *f)
     }
 }
 
+/* Has a way retried at this time; false if that is too late for the plan. For
+ * dial_answer() and the functions that it calls. */
 static bool
 try_again(struct vc__dial *d, struct vc__dial_way *w, uint64_t at)
 {
@@ -184,7 +193,8 @@ try_again(struct vc__dial *d, struct vc__dial_way *w, uint64_t at)
     return true;
 }
 
-/* Rejected with a retry time: returns true if the way is retried after it. */
+/* Rejected with a retry time: returns true if the way is retried after it. For
+ * dial_answer(). */
 static bool
 again_after(struct vc__dial *d, struct vc__dial_way *w, uint64_t now,
             uint32_t retry_ms)
@@ -206,7 +216,7 @@ again_after(struct vc__dial *d, struct vc__dial_way *w, uint64_t now,
 }
 
 /* Lowers the offer to the server's counter-offer. Returns false if that asks
- * for more than we offered, or changes nothing. */
+ * for more than we offered, or changes nothing. For again_with_less(). */
 static bool
 offer_meet(struct vc__dial_way *w, const struct vc__reject *r)
 {
@@ -234,7 +244,8 @@ offer_meet(struct vc__dial_way *w, const struct vc__reject *r)
     return true;
 }
 
-/* Rejected with a counter-offer: returns true if the way is retried with it. */
+/* Rejected with a counter-offer: returns true if the way is retried with it.
+ * For dial_answer(). */
 static bool
 again_with_less(struct vc__dial *d, struct vc__dial_way *w, uint64_t now,
                 const struct vc__reject *r)
@@ -248,7 +259,7 @@ again_with_less(struct vc__dial *d, struct vc__dial_way *w, uint64_t now,
 /* --- moved ------------------------------------------------------------- */
 
 /* Converts an address of a reject. Returns false if it cannot be a server's
- * address. */
+ * address. For moved_add(). */
 static bool
 addr_of(const struct vc__reject_addr *a, const struct sockaddr_storage *from,
         struct sockaddr_storage *out)
@@ -286,7 +297,8 @@ addr_of(const struct vc__reject_addr *a, const struct sockaddr_storage *from,
            !IN6_IS_ADDR_MULTICAST(&v6->sin6_addr);
 }
 
-/* Draws an address that is not yet taken, with a probability by its weight. */
+/* Draws an address that is not yet taken, with a probability by its weight;
+ * returns its index. One must be left. For dial_follow(). */
 static unsigned
 dial_draw(struct vc__dial *d, const struct vc__reject *r, const bool *taken)
 {
@@ -308,7 +320,8 @@ dial_draw(struct vc__dial *d, const struct vc__reject *r, const bool *taken)
     return last;
 }
 
-/* Rejected as moved once too often: sets the plan's error. */
+/* Rejected as moved once too often: sets the plan's error. For
+ * dial_follow(). */
 static void
 dial_circle(struct vc__dial *d, const struct vc__error *last)
 {
@@ -319,7 +332,8 @@ dial_circle(struct vc__dial *d, const struct vc__error *last)
 }
 
 /* Adds ways to the moved address: by each carrier, or, without carriers, by the
- * transport that carried the reject. */
+ * transport that carried the reject. Adds none to an invalid address. For
+ * dial_follow(). */
 static void
 moved_add(struct vc__dial *d, const struct vc__place *from,
           const struct vc__reject_addr *there,
@@ -337,7 +351,8 @@ moved_add(struct vc__dial *d, const struct vc__place *from,
     }
 }
 
-/* Rejected as moved: adds ways to the addresses of the reject. */
+/* Rejected as moved: adds ways to the addresses of the reject. For
+ * vc__dial_failed(). */
 static void
 dial_follow(struct vc__dial *d, const struct vc__dial_way *from,
             const struct vc__dial_failure *f)
@@ -366,7 +381,8 @@ dial_follow(struct vc__dial *d, const struct vc__dial_way *from,
         d->reason_rank = REASON_NOTHING;
 }
 
-/* Returns true if the same way is retried after its failure. */
+/* Returns true if the same way is retried after its failure. For
+ * vc__dial_failed(). */
 static bool
 dial_answer(struct vc__dial *d, struct vc__dial_way *w, uint64_t now,
             const struct vc__dial_failure *f)

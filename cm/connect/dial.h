@@ -127,15 +127,19 @@ struct vc__dial_failure {
     bool heard; /* true if the host answered: it is reachable */
 };
 
-/* Makes a new plan: one way to each place. */
+/* Makes a new plan: one way to each place, but none to an address of another
+ * family than opts->family. Called by vc__dial_run_start(). */
 void vc__dial_begin(struct vc__dial *d, const struct vc__dial_opts *opts);
 
-/* Returns what to do next. TRY sets the way's state to VC__DIAL_UNDER_WAY. */
+/* Returns what to do next. TRY sets step->which and step->way, and the way's
+ * state to VC__DIAL_UNDER_WAY; WAIT sets step->at. Called by begin_all() of the
+ * dial run, at the start, after a failure, and when its timer fires. */
 enum vc__dial_what vc__dial_next(struct vc__dial *d, uint64_t now,
                                  struct vc__dial_step *step);
 
 /* Records that the try of ways[which] has failed, and decides whether the way
- * is retried. */
+ * is retried. Called by dial_run_missed(), when a link could not be made or is
+ * down. */
 void vc__dial_failed(struct vc__dial *d, unsigned which, uint64_t now,
                      const struct vc__dial_failure *f);
 

@@ -19,6 +19,7 @@ vc__features_missing(uint32_t features)
                                             : "several frames in a packet";
 }
 
+/* True if only a stream uses such a frame. For vc__features_breach(). */
 static bool
 is_of_stream(const struct vc__frame *f)
 {

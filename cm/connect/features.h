@@ -41,7 +41,8 @@
     (VC__FEATURES_SAID | VC__FEATURES_FIRST | VC__FEATURE_CUT)
 
 /* The features for an accept that answers a hello with `offered`. `more`:
- * further features that this end has on this link. */
+ * further features that this end has on this link. Called on the holder, by a
+ * server for each hello. */
 static inline uint32_t
 vc__features_choose(uint32_t offered, uint32_t more)
 {
@@ -49,7 +50,8 @@ vc__features_choose(uint32_t offered, uint32_t more)
                                        : 0;
 }
 
-/* The features of a link whose accept contained `chosen`. */
+/* The features of a link whose accept contained `chosen`. Called on the holder
+ * by both ends. */
 static inline uint32_t
 vc__features_of(uint32_t chosen)
 {
@@ -58,7 +60,8 @@ vc__features_of(uint32_t chosen)
 }
 
 /* True if the link has all of VC__FEATURES_FIRST; then every frame type and
- * flag that they cover is allowed. */
+ * flag that they cover is allowed. Called by frame_take() for each frame, on
+ * the holder. */
 static inline bool
 vc__features_has_first(uint32_t features)
 {
@@ -66,11 +69,13 @@ vc__features_has_first(uint32_t features)
 }
 
 /* The first feature, in words, that this end as a client needs and the link
- * does not have; NULL if it has all. */
+ * does not have; NULL if it has all. Called by features_take() when the accept
+ * has come, on the holder. */
 const char *vc__features_missing(uint32_t features);
 
 /* The rule that a frame breaks by using a feature that the link does not have;
- * NULL if none. */
+ * NULL if none. Called by frame_take() unless the link has all, on the
+ * holder. */
 const char *vc__features_breach(uint32_t features, const struct vc__frame *f);
 
 #endif

@@ -4,7 +4,8 @@
  * Writes and parses hello, accept and reject, byte for byte as in doc/wire.md,
  * section 2. Parsing is strict: only what the writer can produce is accepted.
  * So each meaning has one form, and nothing can hide between the fields. The
- * answer to a message is decided elsewhere. See cm/connect/hello.h. */
+ * answer to a message is decided elsewhere. See cm/connect/hello.h. Static
+ * functions run within the functions of that header. */
 #include "cm/connect/hello.h"
 
 #include <string.h>
@@ -60,6 +61,8 @@ vc__said_text(enum vc__said said)
     return "unknown finding";
 }
 
+/* True if all bytes are 0: an unused field or tail, or an id that is
+ * missing. */
 static bool
 hello_is_zero(const uint8_t *in, size_t len)
 {
@@ -69,36 +72,45 @@ hello_is_zero(const uint8_t *in, size_t len)
     return true;
 }
 
+/* True if the length of packets is in range. For hello_fits(), accept_fits()
+ * and reject_fits(). */
 static bool
 eager_fits(uint8_t log2)
 {
     return log2 >= 13 && log2 <= 23;
 }
 
+/* True if the length of messages is in range. For hello_fits(), accept_fits()
+ * and reject_fits(). */
 static bool
 message_fits(uint8_t log2)
 {
     return log2 >= 12 && log2 <= 30;
 }
 
+/* True if a range of versions is valid. For hello_fits() and reject_fits(). */
 static bool
 range_fits(uint8_t min, uint8_t max)
 {
     return min >= 1 && min <= max;
 }
 
+/* True if the range has a version in common with ours. For vc__hello_get() and
+ * vc__accept_get(). */
 static bool
 range_is_ours(uint8_t min, uint8_t max)
 {
     return min <= VC__VERSION_MAX && max >= VC__VERSION_MIN;
 }
 
+/* Returns the byte of a range of versions, in a hello or reject. */
 static uint8_t
 range_put(uint8_t min, uint8_t max)
 {
     return (uint8_t)(min << 4 | max);
 }
 
+/* Reads the byte that range_put() made. */
 static void
 range_get(uint8_t *min, uint8_t *max, uint8_t in)
 {
@@ -106,6 +118,8 @@ range_get(uint8_t *min, uint8_t *max, uint8_t in)
     *max = in & 0x0f;
 }
 
+/* Clears all bytes of a message and writes what all three begin with. For the
+ * put functions. */
 static void
 hello_begin(uint8_t *out, size_t size, size_t length, uint8_t version)
 {
@@ -115,8 +129,9 @@ hello_begin(uint8_t *out, size_t size, size_t length, uint8_t version)
     out[AT_VERSION] = version;
 }
 
-/* doc/wire.md 2.1: the first checks. A version that is not ours may have other
- * lengths, so the version is checked before the length. */
+/* doc/wire.md 2.1: the first checks of the get functions. A version that is not
+ * ours may have other lengths, so the version is checked before the length.
+ * VC__SAID_OK: the bytes up to the version may be read. */
 static enum vc__said
 look_at_head(const uint8_t *in, size_t len)
 {
@@ -125,7 +140,8 @@ look_at_head(const uint8_t *in, size_t len)
     return len <= AT_VERSION ? VC__SAID_LENGTH : VC__SAID_OK;
 }
 
-/* doc/wire.md 2.1: the next two checks. *own receives the length. */
+/* doc/wire.md 2.1: the next two checks of the get functions. On VC__SAID_OK
+ * *own is the length that the message states. */
 static enum vc__said
 look_at_size(const uint8_t *in, size_t len, size_t least, size_t most,
              size_t *own)
@@ -140,8 +156,8 @@ look_at_size(const uint8_t *in, size_t len, size_t least, size_t most,
     return VC__SAID_OK;
 }
 
-/* Reads a text that ends its message. `out` is all zero and has room for a
- * NUL. */
+/* Reads a text that ends its message. `out` is all zero and has room for a NUL.
+ * Returns false if it is no valid UTF-8, or contains a NUL. */
 static bool
 text_get(char *out, const uint8_t *in, size_t len)
 {
@@ -170,6 +186,7 @@ vc__hello_put(uint8_t out[VC__HELLO_SIZE], const struct vc__hello *h)
     vc__put64(out + 48, h->pool_token);
 }
 
+/* True if the fields are in range. For vc__hello_get(). */
 static bool
 hello_fits(const struct vc__hello *h)
 {
@@ -182,6 +199,7 @@ hello_fits(const struct vc__hello *h)
            !hello_is_zero(h->instance, VC__ID_SIZE);
 }
 
+/* Reads the fields, unchecked. For vc__hello_get(). */
 static void
 hello_read(struct vc__hello *h, const uint8_t *in)
 {
@@ -223,7 +241,7 @@ vc__hello_get(struct vc__hello *out, const void *data, size_t len)
     return VC__SAID_OK;
 }
 
-/* Bytes before the text. */
+/* Bytes before the text of an accept with these features. */
 static size_t
 accept_fixed(uint32_t features)
 {
@@ -255,6 +273,7 @@ vc__accept_put(uint8_t out[VC__ACCEPT_SIZE], const struct vc__accept *a)
     memcpy(out + fixed, a->text, text);
 }
 
+/* True if the fields are in range. For vc__accept_get(). */
 static bool
 accept_fits(const struct vc__accept *a)
 {
@@ -263,6 +282,7 @@ accept_fits(const struct vc__accept *a)
            !hello_is_zero(a->instance, VC__ID_SIZE);
 }
 
+/* Reads the fields but the text, unchecked. For vc__accept_get(). */
 static void
 accept_read(struct vc__accept *a, const uint8_t *in)
 {
@@ -312,6 +332,7 @@ vc__accept_get(struct vc__accept *out, const void *data, size_t len)
     return VC__SAID_OK;
 }
 
+/* Bytes of an address of this family; 0 if the family is unknown. */
 static size_t
 addr_bytes(uint8_t family)
 {
@@ -327,6 +348,7 @@ addr_bytes(uint8_t family)
     }
 }
 
+/* Writes an address of a reject. For vc__reject_put(). */
 static void
 hello_addr_put(uint8_t *out, const struct vc__reject_addr *a)
 {
@@ -337,6 +359,8 @@ hello_addr_put(uint8_t *out, const struct vc__reject_addr *a)
     memcpy(out + 4, a->addr, addr_bytes(a->family));
 }
 
+/* Reads an address of a reject. Returns false if it is invalid. For
+ * reject_read_rest(). */
 static bool
 addr_get(struct vc__reject_addr *a, const uint8_t *in)
 {
@@ -370,6 +394,7 @@ vc__reject_put(uint8_t out[VC__REJECT_SIZE], const struct vc__reject *r)
     memcpy(out + fixed, r->text, text);
 }
 
+/* True if the fields are in range. For vc__reject_get(). */
 static bool
 reject_fits(const struct vc__reject *r)
 {
@@ -380,6 +405,8 @@ reject_fits(const struct vc__reject *r)
            r->n_addrs <= VC__REJECT_ADDRS;
 }
 
+/* Reads the fields but the addresses and the text, unchecked. For
+ * vc__reject_get(). */
 static void
 reject_read(struct vc__reject *r, const uint8_t *in)
 {
@@ -393,7 +420,8 @@ reject_read(struct vc__reject *r, const uint8_t *in)
     r->n_addrs = in[20];
 }
 
-/* Reads the addresses and the text, which take the rest of the own length. */
+/* Reads the addresses and the text, which take the rest of the own length. For
+ * vc__reject_get(), whose result it returns. */
 static enum vc__said
 reject_read_rest(struct vc__reject *r, const uint8_t *in, size_t own)
 {

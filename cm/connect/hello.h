@@ -5,7 +5,8 @@
  * on connect), accept (196), reject (148). See doc/wire.md, section 2, and for
  * the limits rdma_connect(3), rdma_accept(3) and rdma_reject(3). The CM pads
  * with zeros and reports the full size, so each message carries its own length.
- * Pure: no state, no allocation, any thread.
+ * Pure: no state, no allocation, any thread. Links and listeners call it on the
+ * holder of an engine, vc_probe() on the program's thread.
  *
  * Called by: cm/link/link_connect.c (said_text, put, accept_get, reject_get),
  * cm/link/listener.c (said_text, reject_put, get), rpc/probe.c (put,
@@ -113,7 +114,7 @@ enum vc__said {
                          kind */
 };
 
-/* Describes a result for humans. Never NULL. */
+/* Describes a result for humans. Never NULL; constant. */
 const char *vc__said_text(enum vc__said said);
 
 /* Write all bytes of `out`, including the zero tail. The fields must be in

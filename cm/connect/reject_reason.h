@@ -58,7 +58,9 @@ struct vc__reject_rule {
 };
 
 /* The rule of a reason; any number is allowed. For an unknown one, of a later
- * version, the status is UNAVAILABLE and the client abandons the address. */
+ * version, the status is UNAVAILABLE and the client abandons the address. Never
+ * NULL; constant. Called when a reject is sent or has come, on the holder, and
+ * by vc_probe(). */
 const struct vc__reject_rule *vc__reject_rule(unsigned reason);
 
 #endif

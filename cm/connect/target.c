@@ -1,7 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Parsing targets and looking names up. See cm/connect/target.h. */
+ * Parsing targets and looking names up. See cm/connect/target.h. Static
+ * functions before the section "names" run on the thread of their caller. */
 #include "cm/connect/target.h"
 
 #include <netdb.h>
@@ -20,6 +21,8 @@
 #define NAME_LETTERS                                                           \
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_"
 
+/* A target is malformed: returns VC_INVALID_ARGUMENT, with a text. For
+ * vc__target_parse() and the functions that it calls. */
 static enum vc_status
 fail_target(const char *text, const char *why)
 {
@@ -30,6 +33,8 @@ fail_target(const char *text, const char *why)
                     text, why);
 }
 
+/* A scheme is unknown, or not in this build: returns VC_INVALID_ARGUMENT, with
+ * a text. For vc__target_parse(). */
 static enum vc_status
 fail_scheme(const char *text)
 {
@@ -41,6 +46,7 @@ fail_scheme(const char *text)
     return fail_target(text, "unknown scheme");
 }
 
+/* True for a decimal number up to 65535. For vc__target_parse(). */
 static bool
 port_good(const char *port)
 {
@@ -50,6 +56,8 @@ port_good(const char *port)
            atoi(port) <= 65535;
 }
 
+/* Parses the NAME of inproc://NAME or shm:NAME. Returns VC_OK, or
+ * VC_INVALID_ARGUMENT. For vc__target_parse() and local_parse(). */
 static enum vc_status
 name_parse(struct vc__target *target, const char *text, const char *name)
 {
@@ -62,7 +70,8 @@ name_parse(struct vc__target *target, const char *text, const char *name)
     return VC_OK;
 }
 
-/* Parses "NAME" or "///PATH". */
+/* Parses "NAME" or "///PATH", which follows "shm:". Returns VC_OK, or
+ * VC_INVALID_ARGUMENT. For vc__target_parse(). */
 static enum vc_status
 local_parse(struct vc__target *target, const char *text, const char *rest)
 {
@@ -84,7 +93,8 @@ local_parse(struct vc__target *target, const char *text, const char *rest)
     return VC_OK;
 }
 
-/* True for vc://, which names no transport of its own. */
+/* True for vc://, which names no transport of its own. end: its colon, or NULL.
+ * For vc__target_parse(). */
 static bool
 is_best(const char *text, const char *end)
 {
@@ -149,6 +159,8 @@ vc__target_text(const struct vc__target *target, char text[VC__TARGET_TEXT])
                  target->port);
 }
 
+/* Copies the first addresses of a result of getaddrinfo(3). For
+ * target_lookup(). */
 static void
 addrs_copy(struct vc__addrs *out, const struct addrinfo *list)
 {
@@ -161,6 +173,9 @@ addrs_copy(struct vc__addrs *out, const struct addrinfo *list)
     }
 }
 
+/* Asks getaddrinfo(3), with these flags. Returns 0, or its error code; then
+ * there are no addresses. Called for numeric addresses, by vc__target_lookup(),
+ * and on the thread of a lookup. */
 static int
 target_lookup(const struct vc__target *target, int flags,
               struct vc__addrs *addrs)
@@ -235,7 +250,8 @@ vc__address_parse(struct sockaddr_storage *addr, const char *text)
 
 /* --- names ------------------------------------------------------------- */
 
-/* A task: runs on the holder when the lookup's thread has finished. */
+/* A task, posted by the lookup's thread: runs on the holder, and calls done(),
+ * or lookup_drop() if the lookup was cancelled meanwhile. */
 static void
 lookup_report(struct vc__task *task)
 {
@@ -255,7 +271,8 @@ vc__lookup_free(struct vc__lookup *l)
     free(l);
 }
 
-/* The lookup's own thread. */
+/* The lookup's own thread, detached. Posts lookup_report(); or, if cancelled,
+ * frees the lookup. Returns NULL. */
 static void *
 lookup_thread(void *arg)
 {
@@ -277,6 +294,8 @@ lookup_thread(void *arg)
     return NULL;
 }
 
+/* Starts lookup_thread(). Returns false if that fails. For
+ * vc__lookup_start(). */
 static bool
 thread_start(struct vc__lookup *l)
 {
@@ -313,7 +332,8 @@ vc__lookup_start(struct vc__engine *engine, const struct vc__target *target,
     return l;
 }
 
-/* Takes the place of done() when a finished lookup is cancelled. */
+/* Takes the place of done() when a finished lookup is cancelled:
+ * lookup_report() calls it on the holder. */
 static void
 lookup_drop(struct vc__lookup *l)
 {

@@ -2,7 +2,9 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Targets as programs write them, and the addresses to which they resolve. Any
- * thread, but a vc__lookup belongs to the holder of the engine.
+ * thread, but a vc__lookup belongs to the holder of the engine. Channels,
+ * servers and vc_probe() call the functions on the program's thread. Pools,
+ * links, and servers that redirect a client call them on the holder.
  *
  * Called by: rpc/client/channel.c (parse, numeric, reaches, address_parse),
  * rpc/probe.c (parse, lookup, reaches), rpc/server/redirect.c (parse, numeric,
@@ -31,11 +33,12 @@ struct vc__target {
 
 /* Parses "vc://HOST:PORT", "rdma://HOST:PORT" or "tcp://HOST:PORT", with
  * "[IPV6]" as HOST. "inproc://NAME" gives a host without a port; so do
- * "shm:///PATH" (host "/PATH") and "shm:NAME" (host "@NAME").
+ * "shm:///PATH" (host "/PATH") and "shm:NAME" (host "@NAME"). text may be NULL.
  * VC_INVALID_ARGUMENT  with a text that says what is wrong */
 enum vc_status vc__target_parse(struct vc__target *target, const char *text);
 
-/* Writes the target in the form that vc__target_parse() reads. */
+/* Writes the target in the form that vc__target_parse() reads. Called by
+ * vc__attempts_expired() for the error of a call. */
 #define VC__TARGET_TEXT 300 /* bytes */
 void vc__target_text(const struct vc__target *target,
                      char text[VC__TARGET_TEXT]);
@@ -45,18 +48,18 @@ struct vc__addrs {
     struct sockaddr_storage addr[VC__TARGET_ADDRS];
 };
 
-/* Gets the addresses of a target whose host is numeric, without blocking.
- * Returns false if the host is a name to be looked up. */
+/* Gets the addresses of a target whose host is numeric, or of inproc or shm,
+ * without blocking. Returns false if the host must be looked up. */
 bool vc__target_numeric(const struct vc__target *target,
                         struct vc__addrs *addrs);
 
 /* Gets the addresses of a target, also if its host is a name. Runs in the
  * calling thread and blocks as long as the resolver does. Returns 0, or an
- * error code of gai_strerror(3). */
+ * error code of gai_strerror(3). Called by vc_probe(). */
 int vc__target_lookup(const struct vc__target *target, struct vc__addrs *addrs);
 
-/* Checks whether the transport can be used at this address. what: "listen at",
- * "connect to".
+/* Checks whether the transport can be used at this address. what, for the text:
+ * "listen at", "connect to". VC_OK, or
  * VC_INVALID_ARGUMENT  the transport has no loopback and this is a loopback
  *                      address: rdma_cm would take it for all addresses of
  *                      all devices */
@@ -65,7 +68,7 @@ enum vc_status vc__target_reaches(const struct vc__transport *transport,
                                   const char *what);
 
 /* Parses a numeric address without a port: "10.9.0.1", "fd09::1",
- * "fe80::1%eth0".
+ * "fe80::1%eth0". For a channel's bind_address.
  * VC_INVALID_ARGUMENT  it is not a numeric address */
 enum vc_status vc__address_parse(struct sockaddr_storage *addr,
                                  const char *text);
@@ -88,15 +91,16 @@ struct vc__lookup {
     bool finished;  /* lock: true once its thread has looked up */
 };
 
-/* Starts a lookup, whose result done() receives. Returns NULL if out of memory
- * or threads. */
+/* Starts a lookup for a pool's attempt to connect; done() receives the result.
+ * The lookup frees itself if it is cancelled, else done() frees it. Returns
+ * NULL if out of memory or threads. */
 struct vc__lookup *vc__lookup_start(struct vc__engine *engine,
                                     const struct vc__target *target,
                                     void (*done)(struct vc__lookup *lookup),
                                     void *owner);
 
 /* Cancels a lookup whose done() has not run: done() will not run, and the
- * lookup is freed. */
+ * lookup is freed. Called when the attempt ends before it. */
 void vc__lookup_cancel(struct vc__lookup *lookup);
 /* Called by done(). A cancelled lookup is freed by itself, also on its own
  * thread. */

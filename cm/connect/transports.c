@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The list of transports in this build. See cm/connect/cm.h. */
+ * The list of transports in this build. See cm/connect/cm.h. Any thread. */
 #include <string.h>
 
 #include "cm/connect/cm.h"
