@@ -5,8 +5,8 @@
  * table of cm/link/link_state.c; the resulting actions are carried out here.
  * What only one side does is in link_connect.c and link_accept.c, moving
  * packets in link_io.c. See cm/link/link.h. All of this file runs on the holder
- * of the engine. The functions of wire_ops are callbacks of the wire: its
- * transport calls them from the engine's loop. */
+ * of the engine. link_on_ready(), on_established(), on_left(), link_on_failed()
+ * and on_removed() are callbacks of the wire, which its transport calls. */
 #include "cm/link/link.h"
 
 #include <stdarg.h>

@@ -59,7 +59,8 @@ struct vc__link;
 #define VC__MESSAGE_MAX (1u << 28)
 
 /* The deadline field of a CALL's header: the microseconds left, or
- * VC__DEADLINE_NONE. Pure; any thread. */
+ * VC__DEADLINE_NONE. Pure; any thread: that which begins the call, and again
+ * that which sends it. */
 uint32_t vc__deadline_left(uint64_t due, uint64_t now);
 
 /* Callbacks of a link; they run on the holder of the engine. */
@@ -182,8 +183,9 @@ void vc__link_close(struct vc__link *link, enum vc_status status,
                     const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* For use in ops->frame(), which returns its result: records the rule that the
- * frame breaks, for link->error. Returns false. */
+/* For use in ops->frame(), which returns its result, and where the link checks
+ * a packet: records the rule that was broken, for link->error. Returns
+ * false. */
 static inline bool
 vc__link_breach(struct vc__link *link, const char *rule)
 {

@@ -3,22 +3,22 @@
  *
  * Log lines about a link: that it came up, and why it went down. The error
  * texts may start with the peer's name, which the line already contains. See
- * cm/link/link.h; the holder of the engine, without locks. vc__link_event()
- * calls vc__link_log(), and that uses the functions before it. */
+ * cm/link/link.h; the holder of the engine, without locks. */
 #include <stdio.h>
 #include <string.h>
 
 #include "cm/link/link.h"
 #include "transport/core/log.h"
 
-/* How the line leads to the peer's name: "to" or "from". */
+/* How the line leads to the peer's name: "to" or "from". For up_log() and
+ * end_log(). */
 static const char *
 direction_of(const struct vc__link *link)
 {
     return link->active ? "to" : "from";
 }
 
-/* The link came up. */
+/* The link came up: logs it, if that is wanted. For vc__link_log(). */
 static void
 up_log(struct vc__link *link)
 {
@@ -38,7 +38,8 @@ up_log(struct vc__link *link)
             (unsigned)w->window, keepalive);
 }
 
-/* Copies the reason, without the peer's name if it starts with that. */
+/* Copies the reason, without the peer's name if it starts with that. For
+ * end_log(). */
 static void
 reason_put(char out[VC__ERROR_TEXT], struct vc__link *link)
 {
@@ -53,8 +54,8 @@ reason_put(char out[VC__ERROR_TEXT], struct vc__link *link)
         snprintf(out, VC__ERROR_TEXT, "%s", text);
 }
 
-/* The link went down, or never came up: `how` says which. The reason is
- * link->error. */
+/* The link went down, or never came up: logs it, if that is wanted. `how` says
+ * which; the reason is link->error. For vc__link_log(). */
 static void
 end_log(struct vc__link *link, enum vc__log_kind kind, const char *how)
 {

@@ -17,8 +17,8 @@
 struct vc__listener {
     struct vc__ear *ear; /* NULL when not open */
 
-    /* A request with a good hello. The owner must answer it: accept it, or pass
-     * it to vc__listener_reject(). */
+    /* A request with a good hello. The owner must answer it: accept it, or
+     * reject it by a function below. */
     void (*request)(struct vc__listener *l, const struct vc__incoming *in,
                     const struct vc__hello *hello);
     /* The listener has stopped, for this reason. The owner may close it, but
