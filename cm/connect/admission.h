@@ -89,8 +89,8 @@ vc__admission_shed(struct vc__admission *a, uint64_t now)
 void vc__admission_trust(struct vc__admission *a);
 
 /* The link has ended or never came up. `trusted` is true if
- * vc__admission_trust() was called for it. Any thread: the holder of the link's
- * engine, or of engine 0 if no link was made. */
+ * vc__admission_trust() was called for it. Any thread: the holder of the engine
+ * that has the link, or was to have it, or of engine 0. */
 void vc__admission_gone(struct vc__admission *a, bool trusted);
 
 #endif

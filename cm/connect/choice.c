@@ -34,8 +34,8 @@ vc__choice_allowed(void)
     return list == NULL || list[0] == '\0' ? NULL : list;
 }
 
-/* A list of transports is malformed: returns VC_INVALID_ARGUMENT, with a
- * text. */
+/* A list of transports is malformed: returns VC_INVALID_ARGUMENT, with a text.
+ * For list_read(). */
 static enum vc_status
 fail_list(const char *option, const char *list, const char *why)
 {
@@ -46,7 +46,7 @@ fail_list(const char *option, const char *list, const char *why)
 }
 
 /* True if a list may contain this name, also when this build lacks the
- * transport. */
+ * transport. For list_read(). */
 static bool
 is_of_all(const char *name, size_t len)
 {
@@ -58,7 +58,8 @@ is_of_all(const char *name, size_t len)
 }
 
 /* Fills *c from a list such as "rdma,tcp". Returns VC_OK, or
- * VC_INVALID_ARGUMENT with a text that names the option. */
+ * VC_INVALID_ARGUMENT with a text that names the option. For
+ * vc__choice_make(). */
 static enum vc_status
 list_read(struct vc__choice *c, const char *option, const char *list)
 {
@@ -86,7 +87,8 @@ list_read(struct vc__choice *c, const char *option, const char *list)
     }
 }
 
-/* Fills *c with all that a list may contain and this build has. */
+/* Fills *c with all that a list may contain and this build has. For
+ * vc__choice_make(). */
 static void
 take_all(struct vc__choice *c)
 {

@@ -42,7 +42,7 @@
 
 /* The features for an accept that answers a hello with `offered`. `more`:
  * further features that this end has on this link. Called on the holder, by a
- * server for each hello. */
+ * server when a hello has come. */
 static inline uint32_t
 vc__features_choose(uint32_t offered, uint32_t more)
 {
