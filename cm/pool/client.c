@@ -1,8 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * How requests get into a session. See cm/pool/client.h. Any thread; static
- * functions under the pool's lock. */
+ * How requests get into a session. See cm/pool/client.h. Any thread: one that
+ * starts, abandons or closes calls, or the holder when a link comes up or goes
+ * down, or a reply frees a slot. Static functions run under the pool's lock. */
 #include "cm/pool/client.h"
 
 #include "cm/pool/peer.h"
@@ -36,7 +37,9 @@ enum launch {
     LAUNCH_NO_MEMORY,
 };
 
-/* Makes sure that the client has a session at the present peer. */
+/* For client_launch(): makes sure that the client has a session at the present
+ * peer. LAUNCH_GONE: it has one. LAUNCH_WAIT: there is no link. Else none can
+ * be made. */
 static enum launch
 session_need(struct vc__client *c)
 {
@@ -53,9 +56,9 @@ session_need(struct vc__client *c)
     return full ? LAUNCH_FULL : LAUNCH_NO_MEMORY;
 }
 
-/* True if the session stays on its link, because it has calls in progress
- * there. Otherwise it leaves a link that is to be closed, or much busier than
- * another. */
+/* For link_need(): true if the session stays on its link without a look at the
+ * others. It has calls in progress there, or the link is neither busy nor to be
+ * closed. */
 static bool
 link_will_do(const struct vc__session *s)
 {
@@ -65,7 +68,9 @@ link_will_do(const struct vc__session *s)
            (s->n_busy > 0 || (pl->n_busy < VC__LINK_BUSY && !pl->leaving));
 }
 
-/* Makes sure that a session is bound to a link that takes calls. */
+/* For client_launch(): makes sure that a session is bound to a link that takes
+ * calls. An idle session leaves a link that is to be closed, or is more than
+ * twice as busy as another. LAUNCH_WAIT: no link takes calls. */
 static enum launch
 link_need(struct vc__session *s)
 {
@@ -87,7 +92,9 @@ link_need(struct vc__session *s)
     return vc__session_bind(s, best) ? LAUNCH_GONE : LAUNCH_NO_MEMORY;
 }
 
-/* Sends a request, or says why it cannot be sent now. */
+/* Called by vc__client_launch() and client_request_take(): appends a request to
+ * its link, or returns why it cannot be sent now. LAUNCH_GONE: the caller
+ * pushes the link. Has another link made if this one is busy. */
 static enum launch
 client_launch(struct vc__client *c, struct vc__request *r)
 {
@@ -130,6 +137,7 @@ vc__client_launch(struct vc__client *c)
 
 /* --- requests ---------------------------------------------------------- */
 
+/* For client_request_take(): fills *error, and returns false. */
 static bool
 fail_with(struct vc__error *error, enum vc_status status, const char *text)
 {
@@ -138,8 +146,8 @@ fail_with(struct vc__error *error, enum vc_status status, const char *text)
     return false;
 }
 
-/* Sends or queues a request. Returns false with *error if it cannot be
- * accepted. Under the lock. */
+/* For vc__client_start(): sends or queues a new request. Returns false with
+ * *error if it cannot be accepted. */
 static bool
 client_request_take(struct vc__client *c, struct vc__request *r,
                     struct vc__error *error)
@@ -168,8 +176,9 @@ client_request_take(struct vc__client *c, struct vc__request *r,
     return true;
 }
 
-/* Returns the session's link for the caller to push, and keeps it alive until
- * then. Under the lock. */
+/* Returns the session's link for the caller to push without the lock, and keeps
+ * it alive until vc__link_push_held(). NULL: no session, or it has no link.
+ * Called when a request was started or abandoned. */
 static struct vc__link *
 link_hold(const struct vc__session *s)
 {
@@ -182,6 +191,7 @@ link_hold(const struct vc__session *s)
     return link;
 }
 
+/* For vc__client_start(): counts a request, also one that fails there. */
 static void
 start_count(struct vc__pool *pool, const struct vc__request *r)
 {
@@ -214,8 +224,10 @@ vc__client_start(struct vc__client *c, struct vc__request *r)
         r->failed(r, &error);
 }
 
-/* Abandons a request that is in a slot, maybe of a session at a former peer.
- * Under the lock. */
+/* For vc__client_abandon(): abandons a request that is in a slot, maybe of a
+ * session at a former peer. Sends waiting requests if the slot is free. Returns
+ * whether it may have been executed. *cancel is the session's link, held for
+ * the caller to push, or NULL. */
 static enum vc_outcome
 sent_abandon(struct vc__client *c, struct vc__request *r,
              struct vc__link **cancel)
@@ -306,8 +318,9 @@ vc__client_take(struct vc__client *c, struct cds_list_head *out)
 
 /* --- closing ----------------------------------------------------------- */
 
-/* Takes all requests in progress of this session. Afterwards none of its
- * messages is in its link's queue. */
+/* For sessions_take(): takes all requests in progress of this session, to
+ * `unknown` if the peer may have seen them. Afterwards none of its messages is
+ * in its link's queue. */
 static void
 client_session_take(struct vc__session *s, struct cds_list_head *unknown,
                     struct cds_list_head *unsent)
@@ -323,7 +336,8 @@ client_session_take(struct vc__session *s, struct cds_list_head *unknown,
     }
 }
 
-/* The client's session at this peer; it has one at most. */
+/* For session_any() and sessions_take(): the client's session at this peer,
+ * which has one at most. NULL: none. */
 static struct vc__session *
 session_at(const struct vc__client *c, const struct vc__peer *peer)
 {
@@ -334,8 +348,8 @@ session_at(const struct vc__client *c, const struct vc__peer *peer)
     return NULL;
 }
 
-/* The client's session at the present peer, or at a former one where calls
- * still run. */
+/* For sessions_close(): the client's session at the present peer, or at a
+ * former one where calls still run. NULL: none is left. */
 static struct vc__session *
 session_any(const struct vc__client *c)
 {
@@ -349,7 +363,8 @@ session_any(const struct vc__client *c)
     return s;
 }
 
-/* Takes all requests in progress, also at former peers. */
+/* For vc__client_close(): takes all requests in progress, also at former
+ * peers. */
 static void
 sessions_take(struct vc__client *c, struct cds_list_head *unknown,
               struct cds_list_head *unsent)
@@ -366,8 +381,9 @@ sessions_take(struct vc__client *c, struct cds_list_head *unknown,
     }
 }
 
-/* Closes all sessions. Under the lock, which is released to notify a peer.
- * Meanwhile the other sessions may change: none of them has requests. */
+/* For vc__client_close(): closes all sessions. Under the lock, which is
+ * released to notify a peer. Meanwhile the other sessions may change: none of
+ * them has requests. */
 static void
 sessions_close(struct vc__client *c)
 {

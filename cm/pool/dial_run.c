@@ -1,7 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * See cm/pool/dial_run.h. All of this file runs on the holder of the engine. */
+ * See cm/pool/dial_run.h. All of this file runs on the holder of the engine,
+ * except vc__dial_run_init(). */
 #include "cm/pool/dial_run.h"
 
 #include <stdlib.h>
@@ -22,7 +23,8 @@ vc__dial_run_init(struct vc__dial_run *d, struct vc__engine *engine,
     CDS_INIT_LIST_HEAD(&d->tries);
 }
 
-/* The try has ended, by its own end or by the dial run's. */
+/* The try has ended, by its own end or by the dial run's: its link no longer
+ * counts as trying. Called by vc__dial_run_stop(), _up() and _down(). */
 static void
 try_remove(struct vc__try *t)
 {
@@ -50,6 +52,8 @@ vc__dial_run_stop(struct vc__dial_run *d)
     d->plan = NULL;
 }
 
+/* For dial_run_advance() and dial_run_fail_memory(): ends the run, and then
+ * reports the failure by ops->failed(). */
 static void
 dial_run_fail(struct vc__dial_run *d, const struct vc__error *why)
 {
@@ -59,6 +63,7 @@ dial_run_fail(struct vc__dial_run *d, const struct vc__error *why)
     d->ops->failed(d, &error);
 }
 
+/* dial_run_fail() where there is no memory for the plan or the timer. */
 static void
 dial_run_fail_memory(struct vc__dial_run *d)
 {
@@ -68,7 +73,8 @@ dial_run_fail_memory(struct vc__dial_run *d)
     dial_run_fail(d, &error);
 }
 
-/* A way has failed: reports it, and has the plan decide. */
+/* A way has failed: reports it, and has the plan decide. Called when its link
+ * could not be made (try_begin()), or went down (vc__dial_run_down()). */
 static void
 dial_run_missed(struct vc__dial_run *d, unsigned which,
                 const struct vc__dial_failure *f)
@@ -78,6 +84,7 @@ dial_run_missed(struct vc__dial_run *d, unsigned which,
     vc__dial_failed(d->plan, which, vc__now(), f);
 }
 
+/* For begin_all(): makes a link for this step of the plan, and connects it. */
 static void
 try_begin(struct vc__dial_run *d, const struct vc__dial_step *step,
           uint64_t now)
@@ -105,13 +112,15 @@ try_begin(struct vc__dial_run *d, const struct vc__dial_step *step,
     vc__link_connect(t->link, (const struct sockaddr *)&step->way->to.addr);
 }
 
-/* The next address is due, or the time for all of them is over. */
+/* The timer of wait_until() fires: the next address is due, or the time for all
+ * of them is over. */
 static void
 dial_run_on_timer(struct vc__timer *timer)
 {
     dial_run_advance(caa_container_of(timer, struct vc__dial_run, timer));
 }
 
+/* For dial_run_advance(): starts the timer. The run fails without memory. */
 static void
 wait_until(struct vc__dial_run *d, uint64_t at)
 {
@@ -119,7 +128,8 @@ wait_until(struct vc__dial_run *d, uint64_t at)
         dial_run_fail_memory(d);
 }
 
-/* Begins all tries that can begin now; returns what to do next. */
+/* For dial_run_advance(): begins all tries that can begin now; returns what to
+ * do next. If a callback has stopped the run, the result means nothing. */
 static enum vc__dial_what
 begin_all(struct vc__dial_run *d, struct vc__dial_step *step)
 {
@@ -135,7 +145,7 @@ begin_all(struct vc__dial_run *d, struct vc__dial_step *step)
 }
 
 /* Does what the plan says. Called at the start, after each failed try, and when
- * the timer fires. */
+ * the timer fires. If tries are just being begun, that goes on instead. */
 static void
 dial_run_advance(struct vc__dial_run *d)
 {

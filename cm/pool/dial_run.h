@@ -53,7 +53,8 @@ struct vc__dial_run {
     bool advancing;             /* true while tries begin: one may fail */
 };
 
-/* Initialises a dial run; source may be NULL. Any thread, before all else. */
+/* Initialises a dial run; source may be NULL. Called when its pool is made, on
+ * any thread, before all else. */
 void vc__dial_run_init(struct vc__dial_run *d, struct vc__engine *engine,
                        const struct vc__dial_run_ops *ops,
                        const struct sockaddr_storage *source);
@@ -64,7 +65,8 @@ void vc__dial_run_start(struct vc__dial_run *d,
                         const struct vc__dial_opts *opts);
 
 /* Stops connecting and closes the links that try. No callback of d->ops is
- * called, only those of the links. */
+ * called, only those of the links. Called when a try is up, the run has failed,
+ * or its owner needs no link any more. */
 void vc__dial_run_stop(struct vc__dial_run *d);
 
 /* For the link's ops->up(): this try has won. */

@@ -1,7 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Spreads sessions over the links to one peer. See cm/pool/peer.h. */
+ * Spreads sessions over the links to one peer. See cm/pool/peer.h, also for the
+ * lock and the threads. */
 #include "cm/pool/peer.h"
 
 #include <stdlib.h>
@@ -67,8 +68,9 @@ vc__peer_is(const struct vc__peer *peer, const struct vc__link *link)
 
 /* --- links ------------------------------------------------------------- */
 
-/* Binds loose sessions that have calls in progress or are to be closed. The
- * others wait for their next call. */
+/* For vc__peer_join() and vc__peer_leave(): binds loose sessions that have
+ * calls in progress or are to be closed. The others wait for their next call.
+ * Holder. */
 static void
 loose_bind(struct vc__peer *peer)
 {
@@ -138,6 +140,7 @@ vc__peer_push(struct vc__peer *peer)
 
 /* --- numbers ----------------------------------------------------------- */
 
+/* For vc__peer_seat(): doubles the seats. False if out of memory. */
 static bool
 seats_grow(struct vc__peer *peer)
 {

@@ -3,9 +3,11 @@
  *
  * A server as a client knows it: its links that are up, and the sessions that
  * share them, by number. The pool token in the first link's accept names it.
- * All functions are called under the pool's lock, except vc__peer_push(). Those
- * that make or free a peer, or change its links, are for the holder of the
- * engine; the others for any thread.
+ * All functions are called under the pool's lock, except vc__peer_push(). When
+ * the pool is closed, the holder frees former peers without the lock, as no
+ * other thread uses the pool then. Functions that make or free a peer, or
+ * change its links, are for the holder of the engine; the others for any
+ * thread.
  *
  * Called by: pool_link.c (new, is, join, leave, is_busy, push), pool.c (free,
  * is_busy, push), upgrade.c (place, is_busy), session.c (seat, unseat, reseat,
@@ -60,46 +62,52 @@ struct vc__peer {
     uint32_t bindings;  /* bindings ever made */
 };
 
-/* Makes the peer that this link leads to. NULL if out of memory. Holder. */
+/* Makes the peer that this link leads to. The pool has it, until
+ * vc__peer_free(). NULL if out of memory. Holder, when a link comes up that
+ * leads to no present peer. */
 struct vc__peer *vc__peer_new(struct vc__pool *pool,
                               const struct vc__link *link);
-/* Frees a peer without links, whose requests have been taken out. Holder. */
+/* Frees a peer without links, and its sessions, whose requests have been taken
+ * out. Called by vc__pool_peer_drop() only. Holder. */
 void vc__peer_free(struct vc__peer *peer);
 
-/* True if this link leads to this peer. */
+/* True if this link leads to this peer: the accept has the same instance and
+ * pool token. Holder, when the link comes up. */
 bool vc__peer_is(const struct vc__peer *peer, const struct vc__link *link);
 
 /* Further links of the peer are to be made to the same place as this one, which
- * is up. Holder. */
+ * is up. Called for its first link, and then for the best one. Holder. */
 void vc__peer_place(struct vc__peer *peer, const struct vc__link *link);
 
-/* A link of the peer is up: sessions with calls in progress continue on it.
- * Holder. */
+/* A link of the peer is up: it is added to the peer, and sessions without a
+ * link that have calls in progress, or close, continue on it. Holder. */
 void vc__peer_join(struct vc__peer *peer, struct vc__pool_link *pl);
 
 /* A link of the peer is down: its sessions continue on other links, or wait.
  * Holder. */
 void vc__peer_leave(struct vc__peer *peer, struct vc__pool_link *pl);
 
-/* True if any session has calls in progress. */
+/* True if any session has calls in progress. Called by the holder. */
 bool vc__peer_is_busy(const struct vc__peer *peer);
 
-/* Pushes all links of the peer. Holder, without the lock. */
+/* Pushes all links of the peer, after messages were appended to them. Holder,
+ * without the lock. */
 void vc__peer_push(struct vc__peer *peer);
 
 /* --- for cm/pool/session.c ----------------------------------------------- */
 
-/* Gives a session its number. Returns false if there is none left (*full is
+/* Gives a new session its number. Returns false if there is none left (*full is
  * true), or out of memory. */
 bool vc__peer_seat(struct vc__peer *peer, struct vc__session *s, bool *full);
-/* Frees a session's number. */
+/* Frees the number of a session that ends. */
 void vc__peer_unseat(struct vc__peer *peer, struct vc__session *s);
-/* Gives the seat of a number to another session, or, if NULL, blocks it for
- * ever. */
+/* Gives the seat of a number to what remains of the session that closes, or, if
+ * NULL, blocks it for ever. */
 void vc__peer_reseat(struct vc__peer *peer, uint32_t number,
                      struct vc__session *s);
 
-/* Returns the next binding, never 0. */
+/* Returns the next binding, never 0. Called when a session is bound, or an OPEN
+ * precedes its CLOSE. */
 uint32_t vc__peer_binding(struct vc__peer *peer);
 
 #endif

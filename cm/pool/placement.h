@@ -11,7 +11,8 @@
 #include "cm/pool/peer.h"
 
 /* Returns the link with the fewest calls in progress, the first on a tie; NULL
- * if no link is up that is to stay. */
+ * if no link is up that is to stay. Called when a session is bound, moved or
+ * closed. */
 struct vc__pool_link *vc__placement_link(const struct vc__peer *peer);
 
 #endif

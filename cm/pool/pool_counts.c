@@ -23,12 +23,15 @@ static const uint8_t which[VC__POOL_COUNTS] = {
     [VC__POOL_UPGRADES] = VC__COUNT_upgrades,
 };
 
+/* Any thread, when the pool is made: its counts are added to the engine's from
+ * now on. */
 void
 vc__pool_tally_open(struct vc__pool *p)
 {
     vc__tally_open(&p->tally, &p->engine->ledger, which, VC__POOL_COUNTS);
 }
 
+/* Any thread, without the lock. */
 void
 vc__pool_count_one(struct vc__pool *p, enum vc__pool_count count)
 {
@@ -37,6 +40,8 @@ vc__pool_count_one(struct vc__pool *p, enum vc__pool_count count)
     pthread_mutex_unlock(&p->lock);
 }
 
+/* Any thread, under the lock: mostly the holder, when a part of a long reply
+ * has come, or a reply's memory is free again. */
 void
 vc__pool_count_replies(struct vc__pool *p)
 {

@@ -3,7 +3,8 @@
  *
  * Describes a pool: its links, and why they use no better transport. See
  * cm/pool/pool.h. Static functions run under the pool's lock, except
- * add_target(). */
+ * add_target(). They run inside vc__pool_describe(), on any thread, or inside
+ * vc__pool_log_transport(), on the holder. */
 #include <string.h>
 
 #include "cm/pool/pool.h"
@@ -26,8 +27,8 @@ vc__pool_missed(struct vc__pool *p, const struct vc__transport *transport,
     pthread_mutex_unlock(&p->lock);
 }
 
-/* Under the lock. What is written about a wire does not change while it is
- * up. */
+/* For add_links(): adds a line about this link. What is written about a wire
+ * does not change while it is up. */
 static void
 add_link(struct vc__words *w, const struct vc__pool_link *pl)
 {
@@ -46,6 +47,9 @@ add_link(struct vc__words *w, const struct vc__pool_link *pl)
                   what);
 }
 
+/* For vc__pool_describe(): adds a line about each link, or one that says why
+ * there is none. *rank becomes the best rank of their transports, if that is
+ * lower. */
 static void
 add_links(struct vc__words *w, const struct vc__pool *p, unsigned *rank)
 {
@@ -71,7 +75,8 @@ add_links(struct vc__words *w, const struct vc__pool *p, unsigned *rank)
                                                  : "no call has been made yet");
 }
 
-/* The reason why transport i is not used; NULL: not tried yet. */
+/* For both functions of the head: the reason why transport i is not used. NULL:
+ * not tried yet, or it has not failed since it last worked. */
 static const char *
 why_missed(const struct vc__pool *p, unsigned i)
 {
@@ -107,6 +112,7 @@ vc__pool_describe(struct vc__pool *p, char *text, size_t size)
 
 /* --- in the log ---------------------------------------------------------- */
 
+/* For vc__pool_log_transport(): adds the target, which is constant. */
 static void
 add_target(struct vc__words *w, const struct vc__target *t)
 {

@@ -1,7 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * See cm/pool/pools.h. */
+ * See cm/pool/pools.h. Static functions run inside vc__pools_get(), under the
+ * lock of the pools, on a thread that opens a channel. */
 #include "cm/pool/pools.h"
 
 #include <stdlib.h>
@@ -33,6 +34,7 @@ vc__pools_fini(struct vc__pools *ps)
     pthread_mutex_destroy(&ps->lock);
 }
 
+/* For pools_same(): true if both name the same transports in one order. */
 static bool
 same_choice(const struct vc__choice *a, const struct vc__choice *b)
 {
@@ -43,6 +45,7 @@ same_choice(const struct vc__choice *a, const struct vc__choice *b)
     return same;
 }
 
+/* For pools_same(): true if all options of a wire are equal. */
 static bool
 same_wire(const struct vc__wire_opts *a, const struct vc__wire_opts *b)
 {
@@ -53,6 +56,7 @@ same_wire(const struct vc__wire_opts *a, const struct vc__wire_opts *b)
            a->tos == b->tos;
 }
 
+/* For pools_entry_find(): true if channels with these options share a pool. */
 static bool
 pools_same(const struct vc__pool_opts *a, const struct vc__pool_opts *b)
 {
@@ -69,6 +73,7 @@ pools_same(const struct vc__pool_opts *a, const struct vc__pool_opts *b)
            memcmp(&a->source, &b->source, sizeof a->source) == 0;
 }
 
+/* The pool with these options; NULL if there is none. */
 static struct entry *
 pools_entry_find(struct vc__pools *ps, const struct vc__pool_opts *opts)
 {
@@ -81,6 +86,8 @@ pools_entry_find(struct vc__pools *ps, const struct vc__pool_opts *opts)
     return NULL;
 }
 
+/* Makes a pool without users, and adds it to the list. NULL if out of memory.
+ * vc__pools_end() frees it. */
 static struct entry *
 pools_entry_new(struct vc__pools *ps, const struct vc__pool_opts *opts)
 {

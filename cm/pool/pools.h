@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The pools of one engine. Its channels with equal struct vc__pool_opts share
- * one. Any thread.
+ * one. Any thread of the program, inside the function that opens or closes a
+ * channel, or makes or frees a runtime; without the locks of pools.
  *
  * Called by: rpc/runtime.c (init, fini), rpc/client/channel.c (get, leave,
  * end). */
@@ -26,16 +27,19 @@ void vc__pools_init(struct vc__pools *ps, struct vc__cm *cm,
  * with vc__pools_end(). */
 void vc__pools_fini(struct vc__pools *ps);
 
-/* Returns the pool for these options; makes it if there is none. NULL if out of
- * memory. */
+/* Returns the pool for these options, with one user more; makes it if there is
+ * none. NULL if out of memory. vc__pools_leave() must follow, once for each
+ * call. Called by vc_channel_open(). */
 struct vc__pool *vc__pools_get(struct vc__pools *ps,
                                const struct vc__pool_opts *opts);
 
 /* Leaves the pool. Returns true for the last user: the pool then accepts no
  * more requests. Once its clients are closed, the caller must call
- * vc__pools_end(), which frees it and blocks as vc__pool_fini() does. */
+ * vc__pools_end(), which frees it and blocks as vc__pool_fini() does. Called by
+ * vc_channel_close(). */
 bool vc__pools_leave(struct vc__pools *ps, struct vc__pool *pool);
-/* Closes and frees a pool after the last vc__pools_leave(). */
+/* Closes and frees a pool after the last vc__pools_leave(). Called by
+ * vc_channel_close() when the channel has no users and clients any more. */
 void vc__pools_end(struct vc__pool *pool);
 
 #endif

@@ -23,8 +23,8 @@ struct note {
  * many sessions. */
 #define NOTE_ROOM 192u
 
-/* Called by the link that has sent or lost the note: on any thread, under the
- * link's lock. */
+/* send->done of a note: the link has sent or lost it. On any thread, under the
+ * link's lock. Keeps it for reuse, or frees it. */
 static void
 note_done(struct vc__send *send, enum vc__send_end end)
 {

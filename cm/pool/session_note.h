@@ -13,16 +13,22 @@
 
 #include "cm/pool/session.h"
 
-/* Makes a frame with room for a body. NULL if out of memory. */
+/* Makes a frame with room for a body. NULL if out of memory. Once it is
+ * appended to a link, the link frees it. Called for a CLOSE, a CANCEL, and by
+ * vc__note_open(). */
 struct vc__send *vc__note_new(const struct vc__session *s,
                               enum vc__frame_type type, size_t len);
 
-/* The body of an OPEN: name length, name, number of methods, their hashes. */
+/* Length of the body of an OPEN: name length, name, number of methods, their
+ * hashes. */
 uint32_t vc__note_open_len(const struct vc_service *service);
-/* Writes that body to out. */
+/* Writes that body to out. Called for an OPEN, and to keep it when a session
+ * closes. */
 void vc__note_open_put(const struct vc_service *service, uint8_t *out);
 
-/* Makes an OPEN; for a closing session from the body it has kept. */
+/* Makes an OPEN; for a closing session from the body it has kept. NULL if out
+ * of memory. As vc__note_new(). Called when a session is bound, or closes
+ * before the peer may have an OPEN. */
 struct vc__send *vc__note_open(const struct vc__session *s);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * See cm/pool/throttle.h. */
+ * See cm/pool/throttle.h. Static functions run inside
+ * vc__throttle_refuses(). */
 #include "cm/pool/throttle.h"
 
 #include "transport/core/random.h"
@@ -17,6 +18,7 @@
 /* With fewer calls than this the counts are not reliable. */
 #define FEW (8 * ONE)
 
+/* For throttle_fade(): takes a quarter off a count, this many times. */
 static void
 count_fade(atomic_uint *n, uint64_t times)
 {
@@ -27,8 +29,8 @@ count_fade(atomic_uint *n, uint64_t times)
     atomic_store_explicit(n, times >= FADE_MOST ? 0 : is, memory_order_relaxed);
 }
 
-/* Decays the counts. Only one thread does it; counts that others add meanwhile
- * may be lost. */
+/* Decays the counts when it is time. Of several threads only one does it;
+ * counts that others add meanwhile may be lost. */
 static void
 throttle_fade(struct vc__throttle *t, uint64_t now)
 {
@@ -56,13 +58,15 @@ vc__throttle_answered(struct vc__throttle *t, bool shed)
     atomic_fetch_add_explicit(&t->asked, ONE, memory_order_relaxed);
 }
 
+/* Reads a count. */
 static unsigned
 throttle_get(const atomic_uint *n)
 {
     return atomic_load_explicit(n, memory_order_relaxed);
 }
 
-/* How many of the program's calls are to be sent. */
+/* How many of the program's calls are to be sent, 256-fold: what the server
+ * takes, and a quarter more or as much again. */
 static uint64_t
 sent_of(const struct vc__throttle *t)
 {

@@ -28,17 +28,21 @@ struct vc__throttle {
     atomic_ullong faded; /* when the counts last decayed */
 };
 
+/* True if calls must ask vc__throttle_refuses(), and answers are counted.
+ * Called before an attempt is sent, and when its reply has come. */
 static inline bool
 vc__throttle_is_on(const struct vc__throttle *t)
 {
     return atomic_load_explicit(&t->on, memory_order_relaxed);
 }
 
-/* Records the server's answer to a call. */
+/* Records the server's answer to a call. Called by the holder when a reply has
+ * come, if the throttle is on or the server has shed the call. */
 void vc__throttle_answered(struct vc__throttle *t, bool shed);
 
 /* For a throttle that is on: returns true if a call is to be failed, and counts
- * that call. */
+ * that call. Called on the thread that starts an attempt. Switches the throttle
+ * off when nothing was shed for a while. */
 bool vc__throttle_refuses(struct vc__throttle *t, uint64_t now, uint64_t *seed);
 
 #endif
