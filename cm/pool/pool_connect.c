@@ -4,12 +4,14 @@
  * Gets a link up: the name is looked up, and its addresses are tried by each
  * transport that may lead there (cm/pool/dial_run.h). After a failure the next
  * attempt waits for the backoff. See cm/pool/pool.h. All of this file runs on
- * the holder of the engine; functions named pool_connect_on_ are callbacks of
- * the dial run. */
+ * the holder of the engine, without the pool's lock, except
+ * vc__pool_attempt_init(). Functions named pool_connect_on_ are callbacks of
+ * the attempt's dial run. */
 #include <string.h>
 
 #include "cm/pool/pool.h"
 
+/* The pool that this dial run, a callback's argument, belongs to. */
 static struct vc__pool *
 pool_connect_of_dial_run(struct vc__dial_run *d)
 {
@@ -17,7 +19,8 @@ pool_connect_of_dial_run(struct vc__dial_run *d)
 }
 
 /* A first link names its service. A further link names the peer. A link that
- * resumes a lost one names both. */
+ * resumes a lost one names both. Called for each link that a dial run makes.
+ * Takes the lock itself. */
 void
 vc__pool_attempt_hello(struct vc__pool *p, struct vc__hello *h)
 {
@@ -38,6 +41,8 @@ vc__pool_attempt_hello(struct vc__pool *p, struct vc__hello *h)
         h->service = 0;
 }
 
+/* ops->link_new: the plan tries a way. Returns the new link's try; NULL, with
+ * vc__error_last(), if none can be made. pool_link_on_gone() frees the link. */
 static struct vc__try *
 pool_connect_on_link_new(struct vc__dial_run *d,
                          const struct vc__transport *transport, uint32_t ms)
@@ -51,12 +56,14 @@ pool_connect_on_link_new(struct vc__dial_run *d,
     return &pl->try;
 }
 
+/* ops->failed: no address could be connected to. */
 static void
 pool_connect_on_failed(struct vc__dial_run *d, const struct vc__error *error)
 {
     vc__pool_failed(pool_connect_of_dial_run(d), error);
 }
 
+/* ops->missed: one way has failed; others may succeed. */
 static void
 pool_connect_on_missed(struct vc__dial_run *d,
                        const struct vc__transport *transport,
@@ -70,6 +77,7 @@ static const struct vc__dial_run_ops dial_run_ops = {
     .missed = pool_connect_on_missed,
     .failed = pool_connect_on_failed};
 
+/* Any thread: the pool is being made. */
 void
 vc__pool_attempt_init(struct vc__pool *p)
 {
@@ -77,6 +85,7 @@ vc__pool_attempt_init(struct vc__pool *p)
                       &p->opts.source);
 }
 
+/* For pool_connect_dial(): the seed of the plan's random choices. */
 static uint64_t
 pool_connect_chance(const struct vc__pool *p)
 {
@@ -86,6 +95,8 @@ pool_connect_chance(const struct vc__pool *p)
     return seed ^ vc__now();
 }
 
+/* Called when a dial run starts: an attempt's, or one for a better
+ * transport. */
 struct vc__dial_offer
 vc__pool_attempt_offer(const struct vc__pool *p)
 {
@@ -110,6 +121,7 @@ struct ways {
     unsigned n_places;
 };
 
+/* For ways_find(): adds a place to which a link may lead. */
 static void
 ways_add(struct ways *w, const struct sockaddr_storage *addr,
          const struct vc__transport *transport)
@@ -118,8 +130,9 @@ ways_add(struct ways *w, const struct sockaddr_storage *addr,
     w->places[w->n_places++].addr = *addr;
 }
 
-/* Finds the transports that lead to host addresses and that this machine has.
- * Returns false, with vc__error_last(), if there are none. */
+/* For attempt_now() and pool_connect_dial(): finds the transports by which the
+ * target's addresses are tried, and that this machine has. Returns false, with
+ * vc__error_last(), if there are none. */
 static bool
 carriers_find(struct vc__pool *p, struct ways *w)
 {
@@ -139,8 +152,9 @@ carriers_find(struct vc__pool *p, struct ways *w)
     return w->n_carriers > 0;
 }
 
-/* A further link must lead to the peer's present place. A link that resumes
- * tries the peer's first address before the others. */
+/* For pool_connect_dial(): a further link must lead to the peer's present
+ * place. A link that resumes tries the peer's first address before the
+ * others. */
 static void
 ways_find(struct vc__pool *p, const struct vc__addrs *addrs, struct ways *w)
 {
@@ -158,7 +172,9 @@ ways_find(struct vc__pool *p, const struct vc__addrs *addrs, struct ways *w)
     }
 }
 
-/* The addresses are known: starts the dial run. */
+/* The addresses are known, at once (attempt_now()) or by a lookup
+ * (on_lookup()): starts the dial run. The attempt fails if no transport can be
+ * used. */
 static void
 pool_connect_dial(struct vc__pool *p, const struct vc__addrs *addrs)
 {
@@ -181,7 +197,8 @@ pool_connect_dial(struct vc__pool *p, const struct vc__addrs *addrs)
 
 /* --- names ------------------------------------------------------------- */
 
-/* A timer: the name lookup has taken all of the attempt's time. */
+/* The timer of lookup_begin(): the name lookup has taken all of the attempt's
+ * time. */
 static void
 on_lookup_timer(struct vc__timer *timer)
 {
@@ -198,7 +215,7 @@ on_lookup_timer(struct vc__timer *timer)
     vc__pool_failed(p, &error);
 }
 
-/* Called when the name lookup has finished. */
+/* lookup->done: the name lookup has finished, with addresses or without. */
 static void
 on_lookup(struct vc__lookup *lookup)
 {
@@ -219,6 +236,7 @@ on_lookup(struct vc__lookup *lookup)
         pool_connect_dial(p, &addrs);
 }
 
+/* The attempt fails, as there is no memory for its lookup or timer. */
 static void
 pool_connect_fail_memory(struct vc__pool *p)
 {
@@ -228,6 +246,8 @@ pool_connect_fail_memory(struct vc__pool *p)
     vc__pool_failed(p, &error);
 }
 
+/* For attempt_now(): starts the name lookup, and its timer. The attempt fails
+ * if out of memory or threads. */
 static void
 lookup_begin(struct vc__pool *p)
 {
@@ -245,8 +265,8 @@ lookup_begin(struct vc__pool *p)
 
 /* --- the attempt ------------------------------------------------------- */
 
-/* The time for an attempt. Calls in progress wait for a link that resumes them
- * no longer than keepalive waits for a silent peer. */
+/* For attempt_now(): the time for an attempt. Calls in progress wait for a link
+ * that resumes them no longer than keepalive waits for a silent peer. */
 static uint32_t
 connect_time_ms(const struct vc__pool *p)
 {
@@ -258,7 +278,8 @@ connect_time_ms(const struct vc__pool *p)
                : ms;
 }
 
-/* True if the process may have no more links. */
+/* For attempt_now(): true if the process may have no more links; the attempt
+ * has then failed. */
 static bool
 is_capped(struct vc__pool *p)
 {
@@ -274,6 +295,8 @@ is_capped(struct vc__pool *p)
     return true;
 }
 
+/* Begins an attempt when no backoff is left: called by
+ * vc__pool_attempt_begin(), and by on_later(). */
 static void
 attempt_now(struct vc__pool *p)
 {
@@ -294,7 +317,7 @@ attempt_now(struct vc__pool *p)
         lookup_begin(p);
 }
 
-/* A timer: the backoff is over. */
+/* The timer of vc__pool_attempt_begin(): the backoff is over. */
 static void
 on_later(struct vc__timer *timer)
 {

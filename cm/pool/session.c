@@ -2,7 +2,10 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Slots, requests and replies of one session (doc/wire.md, section 4). See
- * cm/pool/session.h. All of this file runs under the pool's lock. */
+ * cm/pool/session.h. All of this file runs under the pool's lock, unless
+ * pool_close() frees a former peer. Threads: any that starts, abandons or
+ * closes calls, or the holder when a link comes up, goes down or has a
+ * reply. */
 #include "cm/pool/session.h"
 
 #include <stdlib.h>
@@ -16,6 +19,8 @@
 
 #define NO_SLOT UINT16_MAX
 
+/* Called by vc__request_complete(), and when a request could not be started or
+ * was abandoned. */
 void
 vc__request_count_end(struct vc__pool *pool, const struct vc__request *r)
 {
@@ -35,6 +40,8 @@ vc__request_complete(struct vc__pool *pool, struct vc__request *r)
 
 /* --- birth and death --------------------------------------------------- */
 
+/* An unbound session with one free slot: for session_alloc() and
+ * session_remains(). */
 static void
 session_init(struct vc__session *s, struct vc__peer *peer)
 {
@@ -47,8 +54,9 @@ session_init(struct vc__session *s, struct vc__peer *peer)
     CDS_INIT_LIST_HEAD(&s->node);
 }
 
-/* Each client has memory for one session, so that opening the first allocates
- * nothing. It needs another while calls still run at a former peer. */
+/* For vc__session_new(): NULL if out of memory. Each client has memory for one
+ * session, so that opening the first allocates nothing. It needs another while
+ * calls still run at a former peer. */
 static struct vc__session *
 session_alloc(struct vc__peer *peer, struct vc__client *client)
 {
@@ -65,7 +73,8 @@ session_alloc(struct vc__peer *peer, struct vc__client *client)
     return s;
 }
 
-/* Gives back the memory of a session: its own, or that of its client. */
+/* Gives back the memory of a session: its own, or that of its client. Called at
+ * its end, or if it got no seat. */
 static void
 session_give(struct vc__session *s)
 {
@@ -93,6 +102,8 @@ vc__session_new(struct vc__peer *peer, struct vc__client *client, bool *full)
     return s;
 }
 
+/* Drops the parts of a reply or message that have come: its session ends, or
+ * loses its link. */
 static void
 session_assembly_drop(struct vc__session *s, struct vc__slot *slot)
 {
@@ -105,7 +116,8 @@ session_assembly_drop(struct vc__session *s, struct vc__slot *slot)
     slot->assembly = NULL;
 }
 
-/* Ends a session that no longer has a seat. */
+/* For vc__session_free() and vc__session_close(): ends a session that no longer
+ * has a seat. */
 static void
 session_end(struct vc__session *s)
 {
@@ -142,6 +154,7 @@ vc__session_has_stream(const struct vc__session *s)
 
 /* --- slots ------------------------------------------------------------- */
 
+/* Makes a slot free: a new one, or one whose call has ended. */
 static void
 slot_free(struct vc__session *s, uint16_t i)
 {
@@ -151,7 +164,8 @@ slot_free(struct vc__session *s, uint16_t i)
     s->free_slot = i;
 }
 
-/* Doubles the slots within the peer's limit. */
+/* For slot_take(): doubles the slots within the peer's limit. False if that is
+ * reached, or out of memory. */
 static bool
 session_slots_grow(struct vc__session *s)
 {
@@ -174,7 +188,7 @@ session_slots_grow(struct vc__session *s)
     return true;
 }
 
-/* Returns a free slot, or NO_SLOT. */
+/* For vc__session_launch(): returns a free slot, now busy, or NO_SLOT. */
 static uint16_t
 slot_take(struct vc__session *s)
 {
@@ -188,7 +202,7 @@ slot_take(struct vc__session *s)
     return i;
 }
 
-/* Count one call more, or less, in progress. */
+/* For vc__session_launch(): counts one call more in progress. */
 static void
 busy_more(struct vc__session *s)
 {
@@ -197,6 +211,7 @@ busy_more(struct vc__session *s)
     s->link->n_calls++;
 }
 
+/* One call less: its reply has come, or it was taken back. */
 static void
 busy_less(struct vc__session *s)
 {
@@ -214,6 +229,8 @@ vc__session_slot_end(struct vc__session *s, uint16_t slot)
 
 /* --- binding ----------------------------------------------------------- */
 
+/* Appends a frame to the session's flow and link, for the functions below. The
+ * thread pushes the link once it has left the lock. */
 static void
 session_append(struct vc__session *s, struct vc__send *send)
 {
@@ -221,7 +238,8 @@ session_append(struct vc__session *s, struct vc__send *send)
     vc__link_append(&s->link->link, send);
 }
 
-/* A CANCEL of the slot's call; NULL if out of memory. */
+/* For cancel_send() and vc__session_abandon(): a CANCEL of the slot's call,
+ * which session_append() must follow. NULL if out of memory. */
 static struct vc__send *
 cancel_new(struct vc__session *s, uint16_t i)
 {
@@ -236,8 +254,8 @@ cancel_new(struct vc__session *s, uint16_t i)
 }
 
 /* The slot's caller has abandoned the call: the CANCEL notifies the peer's
- * handler, and the peer's answer frees the slot. Returns false if out of
- * memory. */
+ * handler, and the peer's answer frees the slot. Also for
+ * vc__session_request_stop(). Returns false if out of memory. */
 static bool
 cancel_send(struct vc__session *s, uint16_t i)
 {
@@ -266,8 +284,8 @@ vc__session_request_stop(struct vc__session *s, uint16_t i)
     return !request_cut(s, s->slots[i].request) || cancel_send(s, i);
 }
 
-/* Sends a slot's call again. A call that no caller waits for is cancelled
- * instead. */
+/* For vc__session_bind(): sends a slot's call again. A call that no caller
+ * waits for is cancelled instead: false if out of memory for that. */
 static bool
 slot_resend(struct vc__session *s, uint16_t i)
 {
@@ -282,7 +300,8 @@ slot_resend(struct vc__session *s, uint16_t i)
     return true;
 }
 
-/* Moves the session to this link, under its next binding. */
+/* For vc__session_bind(): moves the session to this link, under its next
+ * binding. */
 static void
 link_take(struct vc__session *s, struct vc__pool_link *pl)
 {
@@ -295,6 +314,8 @@ link_take(struct vc__session *s, struct vc__pool_link *pl)
     pl->n_busy += s->n_busy;
 }
 
+/* Sends an OPEN: the session is new at its link, or about to be closed. Returns
+ * false if out of memory. */
 static bool
 open_send(struct vc__session *s)
 {
@@ -307,8 +328,9 @@ open_send(struct vc__session *s)
     return true;
 }
 
-/* Sends the CLOSE again, as it or its answer was lost, or for the first time.
- * An OPEN precedes it if the peer may have none. */
+/* For vc__session_bind(): sends the CLOSE again, as it or its answer was lost,
+ * or for the first time. An OPEN precedes it if the peer may have none. Returns
+ * false if out of memory. */
 static bool
 close_send(struct vc__session *s)
 {
@@ -348,7 +370,8 @@ vc__session_bind(struct vc__session *s, struct vc__pool_link *pl)
     return good;
 }
 
-/* The link of a stream is lost: the stream ends with it. */
+/* For vc__session_unbind(): the link of a stream is lost, and the stream ends
+ * with it. vc__pool_refuse() then fails it. */
 static void
 stream_break(struct vc__session *s, struct vc__slot *slot,
              const struct vc__error *why)
@@ -386,8 +409,8 @@ vc__session_unbind(struct vc__session *s)
 
 /* --- requests ---------------------------------------------------------- */
 
-/* True if a session that has calls in progress would exceed its client's quota
- * with this one. */
+/* For vc__session_launch(): true if a session that has calls in progress would
+ * exceed its client's quota with this one. */
 static bool
 is_over_quota(const struct vc__session *s, const struct vc__request *r)
 {
@@ -407,6 +430,8 @@ vc__session_add(struct vc__session *s, struct vc__request *r,
     session_append(s, send);
 }
 
+/* For vc__session_launch(): sends the messages of a stream that waited with
+ * it. */
 static void
 queued_add(struct vc__session *s, struct vc__request *r)
 {
@@ -443,7 +468,8 @@ vc__session_launch(struct vc__session *s, struct vc__request *r)
     return true;
 }
 
-/* Nothing of the call was sent: the slot is as if never taken. */
+/* For vc__session_abandon(): nothing of the call was sent, so the slot is as if
+ * never taken. */
 static void
 session_slot_rewind(struct vc__session *s, uint16_t i)
 {
@@ -453,9 +479,8 @@ session_slot_rewind(struct vc__session *s, uint16_t i)
     vc__pool_tidy(s->peer->pool, s->peer);
 }
 
-/* Called when a caller stops waiting. Takes the request back if possible.
- * Otherwise its slot stays busy until the reply comes, because the server may
- * still run it. */
+/* Takes the request back if possible. Otherwise its slot stays busy until the
+ * reply comes, because the server may still run it. */
 enum vc_outcome
 vc__session_abandon(struct vc__session *s, struct vc__request *r)
 {
@@ -505,8 +530,9 @@ vc__session_take(struct vc__session *s)
 
 /* --- closing ----------------------------------------------------------- */
 
-/* Makes what remains of a session until the peer has confirmed the CLOSE,
- * because the client and its memory may be freed before. */
+/* For vc__session_close(): makes what remains of a session until the peer has
+ * confirmed the CLOSE, because the client and its memory may be freed before.
+ * NULL if out of memory. */
 static struct vc__session *
 session_remains(struct vc__session *s)
 {

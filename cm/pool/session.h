@@ -6,7 +6,8 @@
  * progress are then sent again with the same slot and sequence, by which the
  * peer recognises them. Under the pool's lock, on any thread, but
  * vc__session_reply() and vc__session_closed() only on the holder of the
- * engine, as they handle frames.
+ * engine, as they handle frames. When the pool is closed, the holder frees
+ * former peers and their sessions without the lock.
  *
  * Called by: rpc/client/reply_error.c (reply_is_lost), client.c
  * (request_is_exposed, request_count_end, request_complete, new, bind, unbind,
@@ -48,7 +49,8 @@ struct vc__reply_frame {
 /* The texts for replies that could not be kept. */
 extern const char vc__reply_too_long[], vc__reply_no_memory[];
 
-/* True if the reply came but could not be kept. Pure; without the lock. */
+/* True if the reply came but could not be kept. Pure; without the lock. Called
+ * by the holder when it writes the error of a call. */
 static inline bool
 vc__reply_is_lost(const struct vc__reply_frame *reply)
 {
@@ -88,7 +90,8 @@ struct vc__request {
     uint16_t slot;
 };
 
-/* True if the peer may have seen some of it. Under the lock. */
+/* True if the peer may have seen some of it. Under the lock, when a request
+ * ends or its link is lost. */
 static inline bool
 vc__request_is_exposed(const struct vc__request *r)
 {
@@ -101,7 +104,7 @@ vc__request_is_exposed(const struct vc__request *r)
 void vc__request_count_end(struct vc__pool *pool, const struct vc__request *r);
 
 /* Ends a request: the caller has replied() or failed() run once it has left the
- * lock. */
+ * lock. Counts its end. */
 void vc__request_complete(struct vc__pool *pool, struct vc__request *r);
 
 struct vc__slot {
@@ -139,51 +142,60 @@ struct vc__session {
     uint32_t open_len;
 };
 
-/* Makes an unbound session of this client at a peer. Returns NULL if out of
- * memory, or if the peer allows no more (*full is true). */
+/* Makes an unbound session of this client at a peer, for its first request
+ * there. Returns NULL if out of memory, or if the peer allows no more (*full is
+ * true). vc__session_close() or vc__session_free() ends it. */
 struct vc__session *vc__session_new(struct vc__peer *peer,
                                     struct vc__client *client, bool *full);
 /* Frees a session without requests, also its number. Unbinds it first if it is
- * bound. */
+ * bound. Called when its peer was dropped or leaves, when its CLOSE was
+ * answered, or when it closes unsent. */
 void vc__session_free(struct vc__session *s);
 
-/* Binds it to this link and sends its requests in progress. Returns false if
- * out of memory. */
+/* Binds it to this link and sends its requests in progress, or its CLOSE.
+ * Returns false if out of memory: it is unbound, or a CANCEL was not sent. The
+ * caller pushes the link. */
 bool vc__session_bind(struct vc__session *s, struct vc__pool_link *pl);
 
-/* Unbinds it, when its link is down or it is to move. */
+/* Unbinds it, when its link is down, it is to move, or it ends. Its streams
+ * end: vc__pool_refuse() fails them. */
 void vc__session_unbind(struct vc__session *s);
 
-/* Sends a request. The session is bound. Returns false if no slot is free. */
+/* Sends a request. The session is bound. Returns false if no slot is free, or
+ * its client's quota does not allow it now. */
 bool vc__session_launch(struct vc__session *s, struct vc__request *r);
 
 /* Sends one more message of a stream that was launched. */
 void vc__session_add(struct vc__session *s, struct vc__request *r,
                      struct vc__send *send);
 
-/* Abandons a request. Returns whether it may have been executed. */
+/* Abandons a request that has a slot. Returns whether it may have been
+ * executed. The caller pushes the link. */
 enum vc_outcome vc__session_abandon(struct vc__session *s,
                                     struct vc__request *r);
 
-/* True if a stream is in progress that its caller has not abandoned. */
+/* True if a stream is in progress that its caller has not abandoned. Called by
+ * the holder, before it closes a link by a worse transport. */
 bool vc__session_has_stream(const struct vc__session *s);
 
-/* Removes and returns a request in progress, or NULL. The session's link is
- * down, or has dropped its flow. */
+/* Removes and returns a request in progress, or NULL if none is left. The
+ * session's link is down, or has dropped its flow. The caller ends the request,
+ * or lets it wait again. */
 struct vc__request *vc__session_take(struct vc__session *s);
 
 /* Closes a session, whose requests have been taken out. The peer is notified,
  * and the session is freed when the peer has answered. Returns the link to
- * push, or NULL. */
+ * push, or NULL. Called when its client closes. */
 struct vc__link *vc__session_close(struct vc__session *s);
 
-/* Handles the peer's answer to a CLOSE. Returns false if it breaks the
- * protocol. */
+/* Handles the peer's answer to a CLOSE: frees the session. Returns false if the
+ * frame breaks the protocol. */
 bool vc__session_closed(struct vc__session *s, const struct vc__frame *f);
 
 /* Handles a REPLY, DATA, MESSAGE or WINDOW frame. If a request now gets its
- * reply, *r and *reply are set. If done->total is not 0, the caller ends *done
- * after that. Returns false if the frame breaks the protocol. */
+ * reply, *r and *reply are set; else *r is NULL. If done->total is not 0, the
+ * caller ends *done after that. Returns false if the frame breaks the protocol,
+ * or out of memory for a CANCEL: the link then ends. */
 bool vc__session_reply(struct vc__session *s, const struct vc__frame *f,
                        struct vc__request **r, struct vc__reply_frame *reply,
                        struct vc__assembly *done);
@@ -191,10 +203,11 @@ bool vc__session_reply(struct vc__session *s, const struct vc__frame *f,
 /* --- between the files of the session ------------------------------------ */
 
 /* The slot's request, a long one, gets its reply, perhaps before all of its
- * parts were sent: those left are not sent. Returns false if out of memory. */
+ * parts were sent: those left are not sent. Returns false if out of memory.
+ * Called by the holder, for a REPLY. */
 bool vc__session_request_stop(struct vc__session *s, uint16_t slot);
 
-/* Frees a slot whose reply has come. */
+/* Frees a slot whose reply has come. Called by the holder. */
 void vc__session_slot_end(struct vc__session *s, uint16_t slot);
 
 #endif

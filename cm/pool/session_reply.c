@@ -2,7 +2,10 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Handles what the server sends to a session: replies, and messages of streams.
- * See cm/pool/session.h. The holder of the engine, under the pool's lock. */
+ * See cm/pool/session.h. All of it runs inside vc__session_reply(): on the
+ * holder of the engine, under the pool's lock. A function that returns bool
+ * returns false if the frame breaks the protocol, unless its comment says
+ * otherwise. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +15,8 @@
 
 /* --- replies ----------------------------------------------------------- */
 
-/* A frame of the server breaks this rule. Returns false. */
+/* A frame of the server breaks this rule, which the link's error will name.
+ * Returns false, as does the caller. */
 static bool
 session_reply_breach(struct vc__session *s, const char *rule)
 {
@@ -23,6 +27,7 @@ const char vc__reply_too_long[] =
     "it is longer than the channel's limit of messages (max_message)";
 const char vc__reply_no_memory[] = "there is no memory for it";
 
+/* The text for this loss, for a request or a stream's message. */
 static const char *
 loss_text(enum vc__assembly_loss loss)
 {
@@ -30,6 +35,8 @@ loss_text(enum vc__assembly_loss loss)
                                          : vc__reply_no_memory;
 }
 
+/* The reply was not kept: the request gets this error, with a text that
+ * vc__reply_is_lost() knows. For reply_begin() and reply_more(). */
 static void
 reply_lost(enum vc__assembly_loss loss, struct vc__reply_frame *reply)
 {
@@ -41,7 +48,7 @@ reply_lost(enum vc__assembly_loss loss, struct vc__reply_frame *reply)
 }
 
 /* The request gets its answer, as *r; NULL if no caller waits for it any more.
- * The slot stays busy. */
+ * The slot stays busy. For session_reply_take() and reply_begin(). */
 static void
 session_reply_request_take(struct vc__session *s, struct vc__slot *slot,
                            struct vc__request **r)
@@ -54,7 +61,8 @@ session_reply_request_take(struct vc__session *s, struct vc__slot *slot,
     slot->request = NULL;
 }
 
-/* The reply is complete: its slot is free for the next call. */
+/* The reply is complete, in one frame or with its last part: its slot is free
+ * for the next call. *r as above: the request, or NULL. */
 static void
 session_reply_take(struct vc__session *s, const struct vc__frame *f,
                    struct vc__request **r)
@@ -63,13 +71,16 @@ session_reply_take(struct vc__session *s, const struct vc__frame *f,
     vc__session_slot_end(s, f->slot);
 }
 
+/* For reply_first() and message_first(): true while further parts of a message
+ * or reply are awaited. */
 static bool
 has_parts(const struct vc__slot *slot)
 {
     return slot->assembly != NULL || slot->wasted;
 }
 
-/* If out of memory, the parts are dropped and slot->wasted is set. */
+/* For reply_begin() and message_first(): keeps the first part. If out of
+ * memory, the parts are dropped and slot->wasted is set. */
 static bool
 assembly_begin(struct vc__session *s, struct vc__slot *slot,
                const struct vc__frame *f)
@@ -86,8 +97,8 @@ assembly_begin(struct vc__session *s, struct vc__slot *slot,
     return good || session_reply_breach(s, "an invalid first part");
 }
 
-/* Begins a reply in parts. If out of memory, the call ends now; its slot stays
- * busy until the last part has come. */
+/* For reply_first(): begins a reply in parts. If out of memory, the call ends
+ * now, with *r and *reply; its slot stays busy until the last part has come. */
 static bool
 reply_begin(struct vc__session *s, const struct vc__frame *f,
             struct vc__request **r, struct vc__reply_frame *reply)
@@ -107,7 +118,7 @@ reply_begin(struct vc__session *s, const struct vc__frame *f,
     return true;
 }
 
-/* Handles a part that is not kept. */
+/* For reply_more(): handles a part that is not kept. Returns true. */
 static bool
 part_wasted(struct vc__session *s, const struct vc__frame *f)
 {
@@ -119,7 +130,7 @@ part_wasted(struct vc__session *s, const struct vc__frame *f)
     return true;
 }
 
-/* If the server streams, a good reply has no message. */
+/* For reply_first(): if the server streams, a good reply has no message. */
 static bool
 reply_fits(const struct vc__slot *slot, const struct vc__frame *f)
 {
@@ -129,7 +140,8 @@ reply_fits(const struct vc__slot *slot, const struct vc__frame *f)
 
 #define BETWEEN_PARTS "a frame between the parts of a message"
 
-/* Handles a REPLY frame: a whole reply, or its first part. */
+/* Handles a REPLY frame: a whole reply, or its first part. Also false if out of
+ * memory for a CANCEL: the link then ends, too. */
 static bool
 reply_first(struct vc__session *s, const struct vc__frame *f,
             struct vc__request **r, struct vc__reply_frame *reply)
@@ -159,7 +171,8 @@ reply_first(struct vc__session *s, const struct vc__frame *f,
     return true;
 }
 
-/* A message of a stream is complete. */
+/* A message of a stream is complete, or lost (loss is not NULL): gives it to
+ * the request, if its caller still waits. */
 static bool
 message_whole(struct vc__session *s, struct vc__slot *slot,
               struct vc__metadata m, const uint8_t *body, uint32_t len,
@@ -193,7 +206,7 @@ message_first(struct vc__session *s, const struct vc__frame *f)
                          NULL);
 }
 
-/* Handles a WINDOW frame. */
+/* Handles a WINDOW frame: the server takes more messages of the stream. */
 static bool
 window_take(struct vc__session *s, const struct vc__slot *slot,
             const struct vc__frame *f)
@@ -205,7 +218,8 @@ window_take(struct vc__session *s, const struct vc__slot *slot,
            session_reply_breach(s, "a WINDOW with an invalid value");
 }
 
-/* The last part of a stream's message has come. */
+/* For reply_more(): the last part of a stream's message has come. Ends
+ * *done. */
 static bool
 message_more(struct vc__session *s, struct vc__slot *slot,
              struct vc__assembly *done)
@@ -220,7 +234,8 @@ message_more(struct vc__session *s, struct vc__slot *slot,
     return good;
 }
 
-/* Handles a DATA frame: a further part of a reply or message. */
+/* Handles a DATA frame: a further part of a reply or message. The last part of
+ * a reply sets *r and *reply, whose body is in *done. */
 static bool
 reply_more(struct vc__session *s, const struct vc__frame *f,
            struct vc__request **r, struct vc__reply_frame *reply,

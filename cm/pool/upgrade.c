@@ -7,31 +7,36 @@
  * - shared memory is tried at once, if the accept named a socket, which only
  *   clients on the same host can reach;
  * - transports better than the present links are tried again while calls are
- *   made: after SETTLE_US, and then every 2 * SETTLE_US.
+ *   made: every SETTLE_US, and after two failures every 2 * SETTLE_US.
  *
  * When a better link is up, the worse ones are closed; calls in progress there
  * continue on it as after a lost link. A link that carries a stream stays until
  * the stream has ended. A link by a transport that may carry no calls
  * (vc__pool_opts.require) only finds the peer. If no other link then comes up,
  * calls end with the reason. See cm/pool/pool.h. All of this file runs on the
- * holder of the engine. Functions named upgrade_on_ are callbacks of the dial
- * run. */
+ * holder of the engine, except vc__upgrade_init(), and without the pool's lock
+ * unless a comment says otherwise. Functions named upgrade_on_ are callbacks of
+ * the search's dial run. */
 #include "cm/pool/pool.h"
 
 #define SETTLE_US UINT64_C(3000000)
 
+/* The pool that this dial run, a callback's argument, belongs to. */
 static struct vc__pool *
 upgrade_pool_of_dial_run(struct vc__dial_run *d)
 {
     return caa_container_of(d, struct vc__pool, upgrade.dial_run);
 }
 
+/* The rank of the link's transport in the pool's choice: 0 is the best. Under
+ * the lock. */
 static unsigned
 rank_of(const struct vc__pool *p, const struct vc__pool_link *pl)
 {
     return vc__choice_rank(&p->opts.choice, pl->link.wire->transport);
 }
 
+/* Under the lock, when a link joins its peer. */
 bool
 vc__upgrade_suits(const struct vc__pool *p,
                   const struct vc__transport *transport)
@@ -40,8 +45,8 @@ vc__upgrade_suits(const struct vc__pool *p,
            vc__choice_has(&p->opts.require, transport);
 }
 
-/* The best link that may carry calls; NULL if there is none. Under the lock,
- * which protects the links of a peer. */
+/* For best_rank() and lesser_find(): the best link that may carry calls; NULL
+ * if there is none. Under the lock, which protects the links of a peer. */
 static struct vc__pool_link *
 best_link(const struct vc__pool *p)
 {
@@ -56,7 +61,9 @@ best_link(const struct vc__pool *p)
     return best;
 }
 
-/* The rank of the best link: transports of a lower rank are better. */
+/* The rank of the best link: transports of a lower rank are better. The number
+ * of transports if no link may carry calls. Called when a link has joined, the
+ * timer fires, or a search begins or fails. */
 static unsigned
 best_rank(struct vc__pool *p)
 {
@@ -72,7 +79,7 @@ best_rank(struct vc__pool *p)
 
 /* --- lesser links -------------------------------------------------------- */
 
-/* Under the lock. */
+/* For lesser_find(): true if the link may not be closed yet. Under the lock. */
 static bool
 carries_stream(const struct vc__pool_link *pl)
 {
@@ -85,8 +92,9 @@ carries_stream(const struct vc__pool_link *pl)
     return false;
 }
 
-/* A worse link that can be closed now. From now on no call begins on any of
- * them. */
+/* For lesser_close(): a worse link that can be closed now; NULL if there is
+ * none. From now on no call begins on any worse link. *streams: true if one
+ * stays for its streams. */
 static struct vc__link *
 lesser_find(struct vc__pool *p, bool *streams)
 {
@@ -111,7 +119,8 @@ lesser_find(struct vc__pool *p, bool *streams)
     return lesser == NULL ? NULL : &lesser->link;
 }
 
-/* Returns true if some are left because of their streams. */
+/* Closes the worse links, when a link has joined, or the timer fires. Returns
+ * true if some are left because of their streams. */
 static bool
 lesser_close(struct vc__pool *p)
 {
@@ -126,6 +135,8 @@ lesser_close(struct vc__pool *p)
 
 /* --- links that only showed the way --------------------------------------- */
 
+/* For scouts_give_up(): a link that may carry no calls; NULL if there is
+ * none. */
 static struct vc__link *
 scout_find(struct vc__pool *p)
 {
@@ -143,7 +154,9 @@ scout_find(struct vc__pool *p)
     return link;
 }
 
-/* No required transport is available. */
+/* No required transport is available: closes a link that may carry no calls, if
+ * there is one. Its end then ends all calls. Called when a search has failed,
+ * or finds nothing to try. */
 static void
 scouts_give_up(struct vc__pool *p, const char *why)
 {
@@ -161,7 +174,9 @@ scouts_give_up(struct vc__pool *p, const char *why)
 
 static void on_settled(struct vc__timer *timer);
 
-/* If out of memory for the timer, the links stay as they are. */
+/* Starts the timer for on_settled(). Called when a better transport is to be
+ * looked for later, and while worse links stay. If out of memory for the timer,
+ * the links stay as they are. */
 static void
 upgrade_settle(struct vc__pool *p)
 {
@@ -172,7 +187,8 @@ upgrade_settle(struct vc__pool *p)
                     vc__timer_beat(vc__now() + us, SETTLE_US / 8), on_settled);
 }
 
-/* The places to which transports better than this rank lead. */
+/* For upgrade_seek(): fills `places` with those to which transports better than
+ * this rank lead. Returns their number. */
 static unsigned
 places_find(struct vc__pool *p, unsigned rank, bool at_once,
             struct vc__place *places)
@@ -193,8 +209,9 @@ places_find(struct vc__pool *p, unsigned rank, bool at_once,
     return n;
 }
 
-/* Looks for a transport better than the best link's. at_once: transports tried
- * for the first link are not tried again. */
+/* Looks for a transport better than the best link's, when a link has joined, or
+ * the timer fires. at_once: transports tried for the first link are not tried
+ * again. Does nothing while a search is in progress. */
 static void
 upgrade_seek(struct vc__pool *p, bool at_once)
 {
@@ -219,7 +236,8 @@ upgrade_seek(struct vc__pool *p, bool at_once)
         upgrade_settle(p);
 }
 
-/* True if a call has begun since the last check, or is in progress. */
+/* For on_settled(): true if a call has begun since the last check, or is in
+ * progress. */
 static bool
 is_used(struct vc__pool *p)
 {
@@ -236,6 +254,7 @@ is_used(struct vc__pool *p)
     return used;
 }
 
+/* For on_settled(): true if the present peer has any link. */
 static bool
 has_links(struct vc__pool *p)
 {
@@ -247,8 +266,8 @@ has_links(struct vc__pool *p)
     return has;
 }
 
-/* The timer fires: closes worse links, and looks for a better transport while
- * calls are made. */
+/* The timer of upgrade_settle() fires: closes worse links, and looks for a
+ * better transport while calls are made. */
 static void
 on_settled(struct vc__timer *timer)
 {
@@ -269,6 +288,8 @@ on_settled(struct vc__timer *timer)
 
 /* --- its dial run --------------------------------------------------------- */
 
+/* ops->link_new: the search tries a way. Returns the new link's try; NULL, with
+ * vc__error_last(), if none can be made. pool_link_on_gone() frees the link. */
 static struct vc__try *
 upgrade_on_link_new(struct vc__dial_run *d,
                     const struct vc__transport *transport, uint32_t ms)
@@ -282,6 +303,7 @@ upgrade_on_link_new(struct vc__dial_run *d,
     return &pl->try;
 }
 
+/* ops->missed: one better transport has failed; others may succeed. */
 static void
 upgrade_on_missed(struct vc__dial_run *d, const struct vc__transport *transport,
                   const struct vc__error *error)
@@ -289,7 +311,7 @@ upgrade_on_missed(struct vc__dial_run *d, const struct vc__transport *transport,
     vc__pool_missed(upgrade_pool_of_dial_run(d), transport, error);
 }
 
-/* Called by the dial run when no better transport could be used. */
+/* ops->failed: no better transport could be used. */
 static void
 upgrade_on_failed(struct vc__dial_run *d, const struct vc__error *error)
 {
@@ -306,7 +328,7 @@ upgrade_on_failed(struct vc__dial_run *d, const struct vc__error *error)
     upgrade_settle(p);
 }
 
-/* Logs the transport after a link has joined. */
+/* For vc__upgrade_joined(): logs the transport if it has changed. */
 static void
 transport_log(struct vc__pool *p)
 {
@@ -323,6 +345,7 @@ static const struct vc__dial_run_ops dial_run_ops = {
     .missed = upgrade_on_missed,
     .failed = upgrade_on_failed};
 
+/* Any thread: the pool is being made. */
 void
 vc__upgrade_init(struct vc__pool *p)
 {
