@@ -3,7 +3,8 @@
  *
  * The requests of a pool, and what happens to them without a link. The life of
  * its links is in pool_link.c, getting a link up in pool_connect.c. See
- * cm/pool/pool.h. Tasks run on the holder of the engine. */
+ * cm/pool/pool.h. Static functions, tasks among them, run on the holder of the
+ * engine, except connect_join(). */
 #include "cm/pool/pool.h"
 
 #include <stdio.h>
@@ -34,8 +35,8 @@ vc__requests_fail(struct cds_list_head *requests, struct vc__error *error,
     }
 }
 
-/* Fails streams whose link was lost, with the reason for that. The holder,
- * without locks. */
+/* For vc__pool_refuse(), without locks: fails streams whose link was lost, with
+ * the reason for that. */
 static void
 streams_fail(struct cds_list_head *broken, const struct vc__error *why)
 {
@@ -123,8 +124,8 @@ vc__pool_waiters_take(struct vc__pool *p, struct cds_list_head *out)
     CDS_INIT_LIST_HEAD(&p->connecting);
 }
 
-/* A session's peer is lost: requests that the peer may have seen end, the
- * others wait again. Under the lock. */
+/* For vc__pool_peer_drop(): requests that the peer may have seen end, the
+ * others wait again. */
 static void
 session_drop(struct vc__session *s, struct cds_list_head *unknown)
 {
@@ -145,7 +146,6 @@ session_drop(struct vc__session *s, struct cds_list_head *unknown)
         c->session = NULL;
 }
 
-/* Drops a peer without links that will not be resumed. */
 void
 vc__pool_peer_drop(struct vc__peer *peer, struct cds_list_head *unknown)
 {
@@ -156,8 +156,6 @@ vc__pool_peer_drop(struct vc__peer *peer, struct cds_list_head *unknown)
     vc__peer_free(peer);
 }
 
-/* Sends what was appended under the lock; called without it. The peer and its
- * links change on this thread only. */
 void
 vc__pool_push(struct vc__pool *p)
 {
@@ -175,7 +173,7 @@ vc__pool_launch(struct vc__pool *p)
         vc__client_launch(c);
 }
 
-/* Joins the reason of the loss and the reason why it cannot be resumed. */
+/* For peer_give_up(): joins why the peer was lost and is not resumed. */
 static void
 error_join(struct vc__error *error, const struct vc__error *lost)
 {
@@ -186,8 +184,8 @@ error_join(struct vc__error *error, const struct vc__error *lost)
              again);
 }
 
-/* The next service that a request or waiter needs; NULL if none. Under the
- * lock. */
+/* For service_refused(), under the lock: the next service that a request or
+ * waiter needs; NULL if none. */
 static const struct vc_service *
 service_next(struct vc__pool *p)
 {
@@ -203,8 +201,8 @@ service_next(struct vc__pool *p)
         ->service;
 }
 
-/* The server does not serve the service of the hello: its requests and waiters
- * end, and a hello for the next service is sent. Under the lock. */
+/* For pool_refused(), under the lock: takes out requests and waiters of the
+ * service of the hello, and has a hello for the next service sent. */
 static void
 service_refused(struct vc__pool *p, struct cds_list_head *waiting,
                 struct cds_list_head *connecting)
@@ -228,8 +226,9 @@ service_refused(struct vc__pool *p, struct cds_list_head *waiting,
     vc__pool_attempt(p);
 }
 
-/* The lost peer cannot be reached again: requests that it may have seen end,
- * and *error also says how it was lost. Under the lock. */
+/* For pool_refused() and pool_failed(), under the lock: the lost peer cannot be
+ * reached again. Takes out requests that it may have seen; *error then also
+ * says how it was lost. */
 static void
 peer_give_up(struct vc__pool *p, struct cds_list_head *unknown,
              struct vc__error *error)
@@ -249,6 +248,7 @@ struct endings {
     struct vc__error error;
 };
 
+/* For vc__pool_failed(): nothing ends yet; both errors are `why`. */
 static void
 endings_init(struct endings *e, const struct vc__error *why)
 {
@@ -258,7 +258,7 @@ endings_init(struct endings *e, const struct vc__error *why)
     e->lost = e->error = *why;
 }
 
-/* Without locks. */
+/* For vc__pool_failed(), without locks: ends what was taken out. */
 static void
 endings_tell(struct endings *e)
 {
@@ -267,9 +267,9 @@ endings_tell(struct endings *e)
     vc__pool_waiters_wake(&e->connecting, &e->error);
 }
 
-/* A server does not serve the service of the hello, maybe in place of one that
- * did. Waiting requests end with that error. Requests that the former server
- * has seen may have been executed. Under the lock. */
+/* For vc__pool_failed(), under the lock: a server does not serve the service of
+ * the hello, maybe in place of one that did. Waiting requests end with that
+ * error. Requests that the former server has seen may have been executed. */
 static void
 pool_refused(struct vc__pool *p, struct endings *e)
 {
@@ -278,7 +278,8 @@ pool_refused(struct vc__pool *p, struct endings *e)
     service_refused(p, &e->waiting, &e->connecting);
 }
 
-/* No server is reached: everything that waits ends. Under the lock. */
+/* For vc__pool_failed(), under the lock: no server is reached, and everything
+ * that waits ends. */
 static void
 pool_failed(struct vc__pool *p, struct endings *e)
 {
@@ -291,9 +292,6 @@ pool_failed(struct vc__pool *p, struct endings *e)
     vc__pool_waiters_take(p, &e->connecting);
 }
 
-/* There is no link and none can be made: everything that waits for one, or was
- * in progress on a lost one, ends. Unless other links are up. Called when an
- * attempt has failed, and when the pool closes. */
 void
 vc__pool_failed(struct vc__pool *p, const struct vc__error *why)
 {
@@ -318,7 +316,6 @@ vc__pool_failed(struct vc__pool *p, const struct vc__error *why)
 
 /* --- wanting a link ---------------------------------------------------- */
 
-/* True if any request or waiter needs a link. Under the lock. */
 bool
 vc__pool_is_wanted(struct vc__pool *p)
 {
@@ -333,7 +330,6 @@ vc__pool_is_wanted(struct vc__pool *p)
     return !cds_list_empty(&p->connecting);
 }
 
-/* Posts the task `connect`. Under the lock. */
 void
 vc__pool_attempt(struct vc__pool *p)
 {
@@ -345,7 +341,6 @@ vc__pool_attempt(struct vc__pool *p)
     p->posted = true;
 }
 
-/* Ends the backoff of an attempt. Under the lock. */
 void
 vc__pool_hurry(struct vc__pool *p)
 {
@@ -428,8 +423,8 @@ vc__pool_grow(struct vc__pool *p)
         vc__pool_attempt(p);
 }
 
-/* Returns true if w must wait for a link; otherwise a link is up, or w->error
- * says why none will be. */
+/* For vc__pool_connect(), on its thread. Returns true if w must wait for a
+ * link; otherwise a link is up, or w->error says why none will be. */
 static bool
 connect_join(struct vc__pool *p, const struct vc_service *service,
              struct vc__pool_waiter *w)
@@ -493,6 +488,7 @@ vc__pool_close_check(struct vc__pool *p)
         vc__waiter_done(p->closer);
 }
 
+/* For pool_close(): closes all links; each leaves the peer as it closes. */
 static void
 peer_close(struct vc__peer *peer)
 {
@@ -505,7 +501,7 @@ peer_close(struct vc__peer *peer)
 }
 
 /* A task: posted by vc__pool_fini(). No other thread uses the pool now, so
- * peers are dropped without the lock. */
+ * former peers are dropped without the lock. */
 static void
 pool_close(struct vc__task *task)
 {

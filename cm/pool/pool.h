@@ -158,54 +158,63 @@ struct vc__pool {
     struct vc__waiter *closing; /* passed to `close` */
 };
 
-/* Initialises a pool. Returns false if out of memory. Any thread. */
+/* Initialises a pool. Returns false if out of memory. Called by
+ * vc__pools_get(), on any thread that opens a channel. */
 bool vc__pool_init(struct vc__pool *p, struct vc__cm *cm,
                    struct vc__link_cap *cap, const struct vc__pool_opts *opts,
                    const uint8_t instance[VC__ID_SIZE]);
 
-/* Accepts no more requests. Any thread. */
+/* Accepts no more requests. Called by vc__pools_leave() for the pool's last
+ * channel, on any thread. */
 void vc__pool_shut(struct vc__pool *p);
 
-/* Closes the links of a pool after vc__pool_shut(), and blocks until they are
- * closed. All clients are closed. Any thread, also in a handler. */
+/* Closes the links of a pool after vc__pool_shut(), blocks until they are
+ * closed, and frees what the pool has allocated. All clients are closed. Called
+ * by vc__pools_end(), on any thread, also in a handler. */
 void vc__pool_fini(struct vc__pool *p);
 
 /* Blocks until there is a link; makes one if there is none, with this service
- * in its hello. `owner` is for vc__pool_cancel(). Any thread. */
+ * in its hello. `owner` is for vc__pool_cancel(). Returns VC_OK, or the status
+ * of vc__error_last(), which says why no link came up. Called by
+ * vc_channel_connect(), on any thread. */
 enum vc_status vc__pool_connect(struct vc__pool *p,
                                 const struct vc_service *service,
                                 const void *owner);
 
-/* Cancels the waits of this owner in vc__pool_connect(): VC_CANCELLED. Any
- * thread. */
+/* Cancels the waits of this owner in vc__pool_connect(): VC_CANCELLED. Called
+ * by vc_channel_close(), on any thread, without locks. */
 void vc__pool_cancel(struct vc__pool *p, const void *owner);
 
 /* Fails the requests that vc__client_launch() has put into p->refused because
  * they can get no session, and the streams in p->broken, whose link was lost.
- * Without locks, as their callbacks may do anything. */
+ * Without locks, as their callbacks may do anything. Called after each event of
+ * a link that may have put some there, and by a task. */
 void vc__pool_refuse(struct vc__pool *p);
 
-/* Posts vc__pool_refuse() to the holder if p->refused is not empty. Any thread,
- * under the lock. */
+/* Posts vc__pool_refuse() to the holder if p->refused is not empty. Called by
+ * vc__client_abandon(), on any thread, under the lock. */
 void vc__pool_refuse_soon(struct vc__pool *p);
 
-/* Fails these requests with this error and outcome. Any thread, without
- * locks. */
+/* Fails these requests with this error and outcome: removes each from the list
+ * and calls its failed(). Without locks: the holder, or any thread that closes
+ * a client. */
 void vc__requests_fail(struct cds_list_head *requests, struct vc__error *error,
                        enum vc_outcome outcome);
 
 /* --- any thread, under the lock ----------------------------------------- */
 
 /* A request waits for a link: connects if there is none. Returns false with
- * *error if the last attempts have failed and the next is too far off. */
+ * *error if the last attempts have failed and the next is too far off. Called
+ * when a request starts, or a thread begins to wait for a link. */
 bool vc__pool_want(struct vc__pool *p, const struct vc_service *service,
                    struct vc__error *error);
 
-/* A link is busy: makes another, within the limits. */
+/* Makes another link, within max_links: a link is busy, or there are fewer than
+ * min_links. */
 void vc__pool_grow(struct vc__pool *p);
 
 /* A call at this peer was taken back unsent. If it was the last call at a
- * former peer, the links of that are closed. */
+ * former peer, a task closes the links of that. */
 void vc__pool_tidy(struct vc__pool *p, const struct vc__peer *peer);
 
 /* Adds n to a counter. */
@@ -215,7 +224,8 @@ vc__pool_count(struct vc__pool *p, enum vc__pool_count which, int64_t n)
     vc__tally_add(&p->tally, which, n);
 }
 
-/* Adds 1 to a counter. Takes the lock itself. */
+/* Adds 1 to a counter. Takes the lock itself. Called for a channel's call that
+ * is retried or throttled, and for a better transport. */
 void vc__pool_count_one(struct vc__pool *p, enum vc__pool_count which);
 
 /* The memory used by long replies has changed: updates its gauge. */
@@ -230,85 +240,108 @@ vc__pool_message_max(const struct vc__pool *p)
 
 /* --- between the files of the pool -------------------------------------- */
 
-/* pool_counts.c: called by vc__pool_init(). */
+/* pool_counts.c: opens p->tally. Called by vc__pool_init(), on any thread. */
 void vc__pool_tally_open(struct vc__pool *p);
 
 /* pool_connect.c: the attempt to get a link up. vc__pool_init() calls
- * vc__pool_attempt_init(). */
+ * vc__pool_attempt_init(), on any thread. */
 void vc__pool_attempt_init(struct vc__pool *p);
-/* Begins an attempt, at p->not_before. Called by the task `connect`. */
+/* Begins an attempt, at p->not_before. Called by the task `connect`. Unless it
+ * is cancelled, it ends with a link that joins a peer, or vc__pool_failed(). */
 void vc__pool_attempt_begin(struct vc__pool *p);
-/* Stops the attempt; vc__pool_failed() is not called. */
+/* Stops the attempt; vc__pool_failed() is not called. Called when the pool is
+ * closed, or the peer drains or is not to be resumed. */
 void vc__pool_attempt_cancel(struct vc__pool *p);
 /* True while a name is looked up or connections are tried; false in the
- * backoff. */
+ * backoff. Called by the task `connect`. */
 bool vc__pool_attempt_is_under_way(const struct vc__pool *p);
 
-/* pool.c: the attempt has failed, with this error. */
+/* pool.c: no link can be made, for this reason. Unless other links are up, all
+ * ends that waits for one, or was in progress on a lost one. For
+ * VC_UNIMPLEMENTED only those end that wait for the service of the hello.
+ * Called when an attempt has failed, the peer is not to be resumed, or the pool
+ * closes. */
 void vc__pool_failed(struct vc__pool *p, const struct vc__error *error);
 
 /* pool.c: drops a peer without links that will not be resumed. Requests that it
  * may have seen are moved to `unknown`, the others wait again. The holder,
- * under the lock. */
+ * under the lock, except in pool_close(). */
 void vc__pool_peer_drop(struct vc__peer *peer, struct cds_list_head *unknown);
-/* Appends waiting requests to links. The holder, under the lock;
- * vc__pool_push() must follow, without it. */
+/* Appends waiting requests of all clients to links, after a link has come up or
+ * gone down. The holder, under the lock; vc__pool_push() must follow, without
+ * it. */
 void vc__pool_launch(struct vc__pool *p);
-/* Pushes the links of the pool's peer, and calls vc__pool_refuse(). */
+/* Pushes the links of the pool's peer, and calls vc__pool_refuse(). Without the
+ * lock, as the peer and its links change on the holder only. */
 void vc__pool_push(struct vc__pool *p);
-/* The next three: any thread, under the lock. True if any request or waiter
- * needs a link. */
+/* The next three: under the lock. True if any request or waiter needs a link.
+ * The holder, when the peer drains or its last link is lost. */
 bool vc__pool_is_wanted(struct vc__pool *p);
-/* Has the holder make a link, unless one is being made. */
+/* Has the holder make a link, by the task `connect`, unless one is being made
+ * or the pool is closed. Any thread. */
 void vc__pool_attempt(struct vc__pool *p);
-/* Ends the backoff of an attempt that waits. */
+/* Ends the backoff of an attempt that waits. Any thread that begins to wait for
+ * a link; the holder, when the last link is lost. */
 void vc__pool_hurry(struct vc__pool *p);
 
-/* The waiters for a link: taken under the lock, woken without. Any thread. */
+/* The threads that wait for a link: moves all of them to `out`. The holder,
+ * under the lock, when a link is up or none can be made. */
 void vc__pool_waiters_take(struct vc__pool *p, struct cds_list_head *out);
+/* Wakes them, with this error or VC_OK. Without the lock: the holder, or any
+ * thread that cancels some by vc__pool_cancel(). */
 void vc__pool_waiters_wake(struct cds_list_head *waiters,
                            const struct vc__error *error);
 
-/* pool.c: a link was freed, or closing begins: closing may be complete. */
+/* pool.c: a link was freed, or closing begins: if all links are freed, closing
+ * is complete, and vc__pool_fini() is woken. */
 void vc__pool_close_check(struct vc__pool *p);
 
 /* pool_connect.c: fills the hello of a link to be made. */
 void vc__pool_attempt_hello(struct vc__pool *p, struct vc__hello *h);
-/* The most that its hello offers. Constant. */
+/* The most that its hello offers. Constant; called for each dial run. */
 struct vc__dial_offer vc__pool_attempt_offer(const struct vc__pool *p);
 
 /* Logs which transport the calls of a vc:// target use, the one of this rank,
- * and why no better one. what: "go by", "still go by". */
+ * and why no better one. what: "use", "still use". Called by upgrade.c when
+ * that has changed, or the first search for a better one has failed. */
 void vc__pool_log_transport(struct vc__pool *p, unsigned rank,
                             const char *what);
 
-/* upgrade.c. vc__pool_init() calls vc__upgrade_init(). */
+/* upgrade.c. vc__pool_init() calls vc__upgrade_init(), on any thread. */
 void vc__upgrade_init(struct vc__pool *p);
 /* A link has joined the pool's peer: closes links by worse transports, and
  * looks for a better transport. */
 void vc__upgrade_joined(struct vc__pool *p, struct vc__pool_link *pl);
-/* A better link was up but could not join. */
+/* A better link was up but could not join: looks again later. Called as that
+ * link goes down. */
 void vc__upgrade_unused(struct vc__pool *p);
-/* Stops the search for a better transport. */
+/* Stops the search for a better transport. Called when the pool is closed, or
+ * the peer drains or is not to be resumed. */
 void vc__upgrade_cancel(struct vc__pool *p);
-/* True if the transport may carry calls. Pure. */
+/* True if the transport may carry calls. Pure; the holder, when a link
+ * joins. */
 bool vc__upgrade_suits(const struct vc__pool *p,
                        const struct vc__transport *transport);
 
-/* pool_describe.c: keeps the error of a failed way by this transport; NULL
- * clears it. */
+/* pool_describe.c: keeps the error of a failed way by this transport, or of its
+ * lost link; NULL clears it, as a link by it is up. */
 void vc__pool_missed(struct vc__pool *p, const struct vc__transport *transport,
                      const struct vc__error *error);
-/* The text of vc_channel_describe(). Any thread. */
+/* Writes the text of vc_channel_describe() to `text`, truncated to size.
+ * Returns the length of all of it. Any thread, without locks. */
 size_t vc__pool_describe(struct vc__pool *p, char *text, size_t size);
 
-/* pool_link.c: makes a link for an attempt; NULL as in vc__dial_run_ops.
- * vc__pool_look() starts the timer that looks for idle links. */
+/* pool_link.c: makes a link for an attempt or a better transport, when a dial
+ * run needs one. NULL as in vc__dial_run_ops. It is freed when it is gone. */
 struct vc__pool_link *vc__pool_link_new(struct vc__pool *p,
                                         const struct vc__transport *transport,
                                         uint32_t timeout_ms);
+/* Starts the timer that looks for idle links: when an attempt begins, and again
+ * after each look. */
 void vc__pool_look(struct vc__pool *p);
-/* Closes the links of former peers that have nothing in progress. */
+/* Closes the links of former peers that have nothing in progress, after a frame
+ * or a task that may have ended the last call there. Closing one link may take
+ * down the others, and with the last one the peer is freed. */
 void vc__pool_former_check(struct vc__pool *p);
 
 #endif

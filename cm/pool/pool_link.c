@@ -3,8 +3,9 @@
  *
  * The links of a pool: they come up, deliver frames, go down, and are closed
  * when they are idle. See cm/pool/pool.h. All of this file runs on the holder
- * of the engine; functions named on_ and pool_link_on_ are callbacks of
- * links. */
+ * of the engine, without the pool's lock unless a comment says otherwise.
+ * Functions in pool_link_ops are callbacks of links; pool_link_on_frame() calls
+ * those named on_. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,22 +13,23 @@
 #include "cm/pool/pool.h"
 #include "transport/core/random.h"
 
-/* How often links are looked at in the time after which an idle one is
- * closed. */
+/* Looks at links in the time after which an idle one is closed. */
 #define IDLE_LOOKS 4u
 /* Links in a row that may be lost without a reply, before calls fail. */
 #define UNANSWERED_MAX 3u
 
 /* --- a link comes up --------------------------------------------------- */
 
+/* For the callbacks of links: the pool's link that contains this one. */
 static struct vc__pool_link *
 pool_link_of(struct vc__link *link)
 {
     return caa_container_of(link, struct vc__pool_link, link);
 }
 
-/* Returns the peer that this link joins: the present one, or a new one if the
- * present one has no links. NULL with *error. Under the lock. */
+/* For link_join(), under the lock: the peer that this link joins, the present
+ * one or, if that has no links, a new one. NULL with *error. `unknown`:
+ * requests that the former peer may have seen. */
 static struct vc__peer *
 peer_for(struct vc__pool *p, struct vc__link *link,
          struct cds_list_head *unknown, struct vc__error *error)
@@ -54,7 +56,8 @@ peer_for(struct vc__pool *p, struct vc__link *link,
     return peer;
 }
 
-/* Adds a link to its peer. Returns false with *error. Under the lock. */
+/* For pool_link_on_up(), under the lock: adds a link to its peer, and appends
+ * what waits. Returns false with *error. */
 static bool
 link_join(struct vc__pool *p, struct vc__pool_link *pl,
           struct cds_list_head *unknown, struct vc__error *error)
@@ -77,7 +80,7 @@ link_join(struct vc__pool *p, struct vc__pool_link *pl,
     return true;
 }
 
-/* The requests that the former server had are lost with it. Without locks. */
+/* For pool_link_on_up(): the requests that the former server had are lost. */
 static void
 forgotten_fail(struct vc__link *link, struct cds_list_head *requests)
 {
@@ -92,6 +95,7 @@ forgotten_fail(struct vc__link *link, struct cds_list_head *requests)
     vc__requests_fail(requests, &error, VC_OUTCOME_UNKNOWN);
 }
 
+/* ops->up: the link joins its peer and wakes waiters, or is closed. */
 static void
 pool_link_on_up(struct vc__link *link)
 {
@@ -123,8 +127,8 @@ pool_link_on_up(struct vc__link *link)
 
 /* --- frames ------------------------------------------------------------ */
 
-/* Under the lock. NULL if the link has no peer yet, the peer no such session, or
- * the session is bound to another link. */
+/* For on_closed() and on_reply(), under the lock. NULL if the link has no peer
+ * yet, the peer no such session, or the session is bound to another link. */
 static struct vc__session *
 session_find(const struct vc__pool_link *pl, uint32_t number)
 {
@@ -137,7 +141,7 @@ session_find(const struct vc__pool_link *pl, uint32_t number)
     return s != NULL && s->link == pl ? s : NULL;
 }
 
-/* True if nothing is in progress at a peer, not even a CLOSE. */
+/* Under former_link()'s lock: true if not even a CLOSE is in progress. */
 static bool
 peer_is_done(const struct vc__peer *peer)
 {
@@ -153,7 +157,8 @@ peer_is_done(const struct vc__peer *peer)
     return !vc__peer_is_busy(peer);
 }
 
-/* A link of a former peer that has nothing in progress; NULL if none. */
+/* For vc__pool_former_check(): a link of a former peer that is done, or
+ * NULL. */
 static struct vc__link *
 former_link(struct vc__pool *p)
 {
@@ -170,8 +175,6 @@ former_link(struct vc__pool *p)
     return link;
 }
 
-/* Closing one link may take down the others, and with the last one the peer is
- * freed. */
 void
 vc__pool_former_check(struct vc__pool *p)
 {
@@ -181,7 +184,7 @@ vc__pool_former_check(struct vc__pool *p)
         vc__link_close(link, VC_UNAVAILABLE, "the server is draining");
 }
 
-/* Handles a CLOSE frame: the peer's answer to ours. */
+/* Handles a CLOSE frame: the peer's answer to ours. False if it fits none. */
 static bool
 on_closed(struct vc__pool_link *pl, const struct vc__frame *f)
 {
@@ -200,7 +203,7 @@ on_closed(struct vc__pool_link *pl, const struct vc__frame *f)
     return good;
 }
 
-/* Handles a REPLY, MESSAGE, WINDOW or DATA frame. */
+/* Handles a REPLY, MESSAGE, WINDOW or DATA frame. False ends the link. */
 static bool
 on_reply(struct vc__pool_link *pl, const struct vc__frame *f)
 {
@@ -252,6 +255,7 @@ on_reply(struct vc__pool_link *pl, const struct vc__frame *f)
     return good;
 }
 
+/* ops->busy, for keepalive: true if a call is in progress on the link. */
 static bool
 pool_link_on_busy(struct vc__link *link)
 {
@@ -264,6 +268,7 @@ pool_link_on_busy(struct vc__link *link)
     return busy;
 }
 
+/* For on_goaway() and link_broken(): ends attempts to make further links. */
 static void
 attempts_cancel(struct vc__pool *p)
 {
@@ -271,8 +276,8 @@ attempts_cancel(struct vc__pool *p)
     vc__upgrade_cancel(p);
 }
 
-/* Sessions with calls in progress finish them at this peer; idle ones are freed
- * at once. Under the lock. */
+/* For on_goaway(), under the lock: sessions with calls in progress finish them
+ * at this peer; idle ones are freed at once. */
 static void
 sessions_detach(struct vc__pool *p, struct vc__peer *peer)
 {
@@ -289,7 +294,7 @@ sessions_detach(struct vc__pool *p, struct vc__peer *peer)
     }
 }
 
-/* The peer goes out of service (GOAWAY): new calls use the next peer. */
+/* Handles a GOAWAY: new calls use the next peer. False if pl has no peer. */
 static bool
 on_goaway(struct vc__pool_link *pl)
 {
@@ -315,6 +320,7 @@ on_goaway(struct vc__pool_link *pl)
     return true;
 }
 
+/* ops->frame: returns false if the frame is invalid, which ends the link. */
 static bool
 pool_link_on_frame(struct vc__link *link, const struct vc__frame *f)
 {
@@ -333,7 +339,8 @@ pool_link_on_frame(struct vc__link *link, const struct vc__frame *f)
 
 /* --- a link goes down -------------------------------------------------- */
 
-/* A former peer has lost its last link: its calls end. */
+/* A former peer has lost its last link: its calls end. Called as that goes
+ * down. */
 static void
 former_lost(struct vc__pool *p, struct vc__peer *peer, struct vc__error error)
 {
@@ -347,7 +354,7 @@ former_lost(struct vc__pool *p, struct vc__peer *peer, struct vc__error error)
     vc__requests_fail(&unknown, &error, VC_OUTCOME_UNKNOWN);
 }
 
-/* A link is down that is to be replaced. */
+/* For pool_link_on_down(): a link is down that is to be replaced. */
 static void
 link_lost(struct vc__pool *p, struct vc__pool_link *pl)
 {
@@ -376,7 +383,8 @@ link_lost(struct vc__pool *p, struct vc__pool_link *pl)
         former_lost(p, peer, pl->link.error);
 }
 
-/* The caller is closing all links of the peer and goes on with the next. */
+/* A link is down, and all others of its peer are being closed, too. Called by
+ * pool_link_on_down() and link_broken(). */
 static void
 link_closed(struct vc__pool *p, struct vc__pool_link *pl)
 {
@@ -386,8 +394,8 @@ link_closed(struct vc__pool *p, struct vc__pool_link *pl)
     vc__pool_refuse(p);
 }
 
-/* A peer that is not to be resumed: closes all its links, one after the other;
- * with the last all calls end. */
+/* For pool_link_on_down(): the peer is not to be resumed. Closes all its links,
+ * one after the other; with the last all calls end. */
 static void
 link_broken(struct vc__pool *p, struct vc__pool_link *pl)
 {
@@ -409,17 +417,17 @@ link_broken(struct vc__pool *p, struct vc__pool_link *pl)
     vc__pool_failed(p, why);
 }
 
-/* True if keepalive has found the peer dead. With vc://, a host that is silent
- * by one transport may be reached by another. */
+/* For is_resumable(): true if keepalive has found the peer dead. With vc://, a
+ * silent host may be reached by another transport. */
 static bool
 is_dead(const struct vc__pool *p, const struct vc__link *link)
 {
     return link->silent && (link->stopped || p->opts.choice.n < 2);
 }
 
-/* True if a lost link is to be replaced: unless the peer broke the protocol or
- * is dead, or no reply came by several links in a row. Links to a former peer,
- * which we close ourselves, are not counted. */
+/* For pool_link_on_down(): true if a lost link is to be replaced: unless the
+ * peer broke the protocol or is dead, or no reply came by several links in a
+ * row. Links that we close, or of a former peer, are not counted. */
 static bool
 is_resumable(struct vc__pool *p, const struct vc__pool_link *pl)
 {
@@ -429,8 +437,8 @@ is_resumable(struct vc__pool *p, const struct vc__pool_link *pl)
            p->n_unanswered < UNANSWERED_MAX;
 }
 
-/* A link was up but could not join, so its attempt has failed. A link that the
- * dial run no longer needed is ignored. */
+/* For pool_link_on_down(): a link was up but could not join, so its attempt has
+ * failed. A link that the dial run no longer needed is ignored. */
 static void
 link_unused(struct vc__pool *p, const struct vc__pool_link *pl)
 {
@@ -449,6 +457,7 @@ link_unused(struct vc__pool *p, const struct vc__pool_link *pl)
         vc__upgrade_unused(p);
 }
 
+/* ops->down: the link has failed to come up, was lost, or was closed. */
 static void
 pool_link_on_down(struct vc__link *link)
 {
@@ -467,6 +476,7 @@ pool_link_on_down(struct vc__link *link)
         link_broken(p, pl);
 }
 
+/* ops->gone: the link's last callback, which frees it. */
 static void
 pool_link_on_gone(struct vc__link *link)
 {
@@ -486,8 +496,9 @@ static const struct vc__link_ops pool_link_ops = {.up = pool_link_on_up,
                                                   .down = pool_link_on_down,
                                                   .gone = pool_link_on_gone};
 
-/* Some links live a look longer than others, so that links that fall idle
- * together are not closed together. nth: different for each link. */
+/* For vc__pool_link_new(): some links live a look longer than others, so that
+ * links that fall idle together are not closed together. nth: different for
+ * each. */
 static unsigned
 jitter_draw(const struct vc__pool *p, unsigned nth)
 {
@@ -526,8 +537,8 @@ vc__pool_link_new(struct vc__pool *p, const struct vc__transport *transport,
 
 /* --- idle links -------------------------------------------------------- */
 
-/* True if the link has carried no call for the idle time: IDLE_LOOKS looks
- * after the first that found it idle. */
+/* For idle_find(), under the lock: true if the link has carried no call for the
+ * idle time, IDLE_LOOKS looks after the first that found it idle. */
 static bool
 link_is_idle(struct vc__pool_link *pl)
 {
@@ -541,8 +552,8 @@ link_is_idle(struct vc__pool_link *pl)
     return pl->idle_looks > IDLE_LOOKS + pl->jitter;
 }
 
-/* An idle link to be closed: no call begins on it from now on. NULL if there is
- * none. */
+/* For pool_link_on_look(): an idle link to be closed, on which no call begins
+ * from now on. NULL if there is none. */
 static struct vc__pool_link *
 idle_find(struct vc__pool *p)
 {
