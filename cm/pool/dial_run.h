@@ -59,8 +59,9 @@ void vc__dial_run_init(struct vc__dial_run *d, struct vc__engine *engine,
                        const struct vc__dial_run_ops *ops,
                        const struct sockaddr_storage *source);
 
-/* Starts connecting; sets opts->family itself. It must not be active. May call
- * ops before it returns. */
+/* Starts connecting, by a copy of opts whose family is that of the source. It
+ * must not be active. May call ops before it returns. Called when an attempt
+ * has addresses, and by the search for a better transport. */
 void vc__dial_run_start(struct vc__dial_run *d,
                         const struct vc__dial_opts *opts);
 
@@ -69,7 +70,8 @@ void vc__dial_run_start(struct vc__dial_run *d,
  * or its owner needs no link any more. */
 void vc__dial_run_stop(struct vc__dial_run *d);
 
-/* For the link's ops->up(): this try has won. */
+/* For the link's ops->up(): this try has won, and the others are closed. Does
+ * nothing if the run has ended before. */
 void vc__dial_run_up(struct vc__try *t);
 
 /* For the link's ops->down(): returns true if the link was still trying; its

@@ -19,8 +19,6 @@
 
 #define NO_SLOT UINT16_MAX
 
-/* Called by vc__request_complete(), and when a request could not be started or
- * was abandoned. */
 void
 vc__request_count_end(struct vc__pool *pool, const struct vc__request *r)
 {

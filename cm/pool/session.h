@@ -100,7 +100,8 @@ vc__request_is_exposed(const struct vc__request *r)
            atomic_load_explicit(&r->send->gone, memory_order_acquire);
 }
 
-/* Counts the end of a request, whatever its result. */
+/* Counts the end of a request, whatever its result. Called when it completes,
+ * could not be started, or was abandoned. */
 void vc__request_count_end(struct vc__pool *pool, const struct vc__request *r);
 
 /* Ends a request: the caller has replied() or failed() run once it has left the
@@ -165,7 +166,9 @@ void vc__session_unbind(struct vc__session *s);
  * its client's quota does not allow it now. */
 bool vc__session_launch(struct vc__session *s, struct vc__request *r);
 
-/* Sends one more message of a stream that was launched. */
+/* Sends one more message of a stream that was launched. The session is bound;
+ * the caller pushes the link. On the thread that writes the message, or that
+ * launches the stream. */
 void vc__session_add(struct vc__session *s, struct vc__request *r,
                      struct vc__send *send);
 
