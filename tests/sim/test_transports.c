@@ -501,6 +501,42 @@ the_link_of_a_stream_is_lost_alone(void **state)
     }
 }
 
+/* RDMA is lost again, for good, while a stream keeps the other link: that takes
+ * calls again. */
+static void
+calls_go_back_to_the_link_of_a_stream(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        struct vc_call_opts opts = VC_CALL_OPTS_INIT;
+        struct suite_streams_talk_client_stream *stream;
+        struct vc_counters c;
+        static struct rig r;
+
+        rig_begin_with(&r, seed, 400);
+        rdma_lost(&r, LOSS_CUT);
+        opts.timeout_ms = VC_NO_DEADLINE;
+        assert_int_equal(VC_OK, suite_streams_talk(r.channel, &opts, &stream));
+        networks_heal(&r.networks, FIRST);
+        await(&r, has_both, "by both", BACK_US);
+        await_good(&r, 20, S);
+        longest_begin(&r);
+        networks_lose(&r.networks, FIRST, LOSS_CUT);
+        await_second(&r, LOST_US);
+        await_good(&r, 20, S);
+        assert_int_equal(VC_OK, traffic_talk(stream));
+        assert_int_equal(VC_OK, suite_streams_talk_finish(stream));
+        suite_streams_talk_close(stream);
+        await_good(&r, 20, S);
+        traffic_stop(&r.traffic);
+        longest_is(&r, LOST_US);
+        c = counters(r.runtime);
+        assert_int_equal(1, c.links_made_tcp);
+        assert_int_equal(1, c.links_up);
+        rig_end(&r);
+    }
+}
+
 #define T(name) cmocka_unit_test(name)
 
 int
@@ -517,6 +553,7 @@ main(void)
         T(what_is_required_is_never_replaced),
         T(a_stream_ends_where_it_began),
         T(the_link_of_a_stream_is_lost_alone),
+        T(calls_go_back_to_the_link_of_a_stream),
     };
 
     cmocka_set_test_filter(getenv("VC_TEST_ONLY"));

@@ -8,11 +8,13 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/sockios.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -155,6 +157,110 @@ what_could_end_the_server_is_refused(void **state)
         vc__shm_region_unmap(mapped);
         assert_status(VC_OK, fixture_echo(f->channel, 100, n));
     }
+}
+
+/* --- descriptors ---------------------------------------------------------- */
+
+static unsigned
+descriptors(void)
+{
+    DIR *dir = opendir("/proc/self/fd");
+    unsigned n = 0;
+
+    assert_non_null(dir);
+    while (readdir(dir) != NULL)
+        n++;
+    closedir(dir);
+    return n;
+}
+
+/* Waits until this process has n descriptors, 5 s at most. */
+static void
+descriptors_await(unsigned n)
+{
+    uint64_t end = fixture_ms() + 5000;
+
+    while (descriptors() != n && fixture_ms() < end)
+        usleep(1000);
+    assert_int_equal(n, descriptors());
+}
+
+/* Waits until the peer has read all that was sent, 1 s at most. */
+static void
+read_await(int fd)
+{
+    uint64_t end = fixture_ms() + 1000;
+    int unread = 1;
+
+    while (unread != 0 && fixture_ms() < end) {
+        assert_int_equal(0, ioctl(fd, SIOCOUTQ, &unread));
+        usleep(1000);
+    }
+    assert_int_equal(0, unread);
+}
+
+/* Sends part of a hello with two descriptors, and returns the rest. */
+static size_t
+half_hello(int fd, uint8_t rest[VC__RECORD_HEADER + VC__HELLO_SIZE])
+{
+    uint8_t hello[VC__HELLO_SIZE], all[VC__RECORD_HEADER + VC__HELLO_SIZE];
+    union {
+        char bytes[CMSG_SPACE(2 * sizeof(int))];
+        struct cmsghdr head;
+    } control = {.head = {CMSG_LEN(2 * sizeof(int)), SOL_SOCKET, SCM_RIGHTS}};
+    struct iovec part = {all, 10};
+    struct msghdr message = {.msg_iov = &part,
+                             .msg_iovlen = 1,
+                             .msg_control = &control,
+                             .msg_controllen = sizeof control};
+    int pair[2], sent[2] = {STDIN_FILENO, STDIN_FILENO};
+
+    hello_make(hello, 1);
+    assert_int_equal(0, socketpair(AF_UNIX, SOCK_STREAM, 0, pair));
+    assert_int_equal(0, vc__socket_say(pair[0], VC__RECORD_HELLO, hello,
+                                       sizeof hello, NULL));
+    assert_int_equal(sizeof all, recv(pair[1], all, sizeof all, 0));
+    close(pair[0]);
+    close(pair[1]);
+    memcpy(CMSG_DATA(&control.head), sent, sizeof sent);
+    assert_int_equal(10, sendmsg(fd, &message, 0));
+    memcpy(rest, all + 10, sizeof all - 10);
+    return sizeof all - 10;
+}
+
+/* The first client's hello has brought two descriptors when the second one
+ * takes the last that the server had spare: the first is rejected. */
+static void
+descriptors_of_a_hello_are_closed_when_there_are_no_others(void **state)
+{
+    uint8_t rest[VC__RECORD_HEADER + VC__HELLO_SIZE];
+    struct fixture *f = *state;
+    struct rlimit was, low;
+    unsigned before = descriptors();
+    int first = connect_to(f->target), second, next;
+    size_t len = half_hello(first, rest);
+    struct sockaddr_un un;
+    socklen_t un_len = sizeof un;
+
+    read_await(first);
+    assert_int_equal(0, getpeername(first, (struct sockaddr *)&un, &un_len));
+    second = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    next = dup(STDIN_FILENO);
+    close(next);
+    assert_int_equal(0, getrlimit(RLIMIT_NOFILE, &was));
+    low = (struct rlimit){(rlim_t)next, was.rlim_max};
+    assert_int_equal(0, setrlimit(RLIMIT_NOFILE, &low));
+    assert_int_equal(0, connect(second, (struct sockaddr *)&un, un_len));
+    assert_int_equal(1, send(second, "x", 1, MSG_NOSIGNAL));
+    read_await(second);
+    assert_int_equal(len, send(first, rest, len, MSG_NOSIGNAL));
+    while (recv(first, rest, sizeof rest, 0) > 0) /* the reject, or the end */
+        continue;
+    assert_int_equal(0, setrlimit(RLIMIT_NOFILE, &was));
+    close(first);
+    close(second);
+    descriptors_await(before);
+    assert_status(VC_OK, fixture_echo(f->channel, 100, 1));
 }
 
 /* --- bits that change ---------------------------------------------------- */
@@ -448,6 +554,26 @@ a_file_that_is_left_over_is_replaced(void **state)
     unlink(PATH);
 }
 
+/* Its backlog is full, so connecting to it fails, but somebody listens. */
+static void
+a_listener_that_is_busy_is_not_replaced(void **state)
+{
+    struct sockaddr_un un = {.sun_family = AF_UNIX, .sun_path = PATH};
+    struct fixture *f = *state;
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int client = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    unlink(PATH);
+    assert_int_equal(0, bind(fd, (struct sockaddr *)&un, sizeof un));
+    assert_int_equal(0, listen(fd, 0));
+    assert_int_equal(0, connect(client, (struct sockaddr *)&un, sizeof un));
+    vc_server_free(serve_at(f, "shm://" PATH, NULL, VC_UNAVAILABLE));
+    assert_non_null(strstr(vc_error(), "another process listens there"));
+    close(client);
+    close(fd);
+    unlink(PATH);
+}
+
 /* --- who may connect ----------------------------------------------------- */
 
 /* Calls as another user; returns the status, or 100 or more on a failure. */
@@ -656,9 +782,12 @@ main(void)
         cmocka_unit_test(another_user_may_connect_by_the_mode),
         cmocka_unit_test(another_users_server_is_not_trusted_by_a_name),
         WITH_FIXTURE(what_could_end_the_server_is_refused),
+        WITH_FIXTURE(
+            descriptors_of_a_hello_are_closed_when_there_are_no_others),
         WITH_FIXTURE(bits_that_are_flipped_harm_nobody_else),
         WITH_FIXTURE(a_path_has_a_file_while_it_is_listened_at),
         WITH_FIXTURE(a_file_that_is_left_over_is_replaced),
+        WITH_FIXTURE(a_listener_that_is_busy_is_not_replaced),
         WITH_FIXTURE(where_nobody_listens_it_says_so),
         WITH_FIXTURE(targets_that_are_none_are_refused),
         cmocka_unit_test(a_wire_that_never_began_leaves_standard_input_open),

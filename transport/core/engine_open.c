@@ -24,9 +24,11 @@ vc__engine_add(struct vc__engine *e, struct vc__source *s)
 {
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = s};
 
+    /* First: the holder may call s->ready(), and remove the source, as soon as
+     * epoll knows it. A listener's is added by any thread. */
+    CDS_INIT_LIST_HEAD(&s->node);
     if (epoll_ctl(e->epoll_fd, EPOLL_CTL_ADD, s->fd, &event) != 0)
         return errno;
-    CDS_INIT_LIST_HEAD(&s->node);
     if (s->poll != NULL)
         cds_list_add_tail(&s->node, &e->sources);
     return 0;

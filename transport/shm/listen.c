@@ -110,8 +110,8 @@ offer_make(struct vc__ear *ear, struct vc__incoming *in, int fd,
         free(offer);
         return false;
     }
-    if (fds->n == 1)
-        close(fds->fd[0]);
+    for (unsigned i = 0; i < fds->n; i++)
+        close(fds->fd[i]);
     peer_name(&in->peer, offer);
     in->handle = offer;
     return true;
@@ -207,9 +207,10 @@ bind_at(int fd, const struct sockaddr_un *addr, socklen_t len)
 {
     if (bind(fd, (const struct sockaddr *)addr, len) == 0)
         return 0;
-    if (errno != EADDRINUSE || addr->sun_path[0] == '\0' ||
-        !is_left_over(addr, len))
-        return errno == ECONNREFUSED ? EADDRINUSE : errno;
+    if (errno != EADDRINUSE)
+        return errno;
+    if (addr->sun_path[0] == '\0' || !is_left_over(addr, len))
+        return EADDRINUSE;
     unlink(addr->sun_path);
     return bind(fd, (const struct sockaddr *)addr, len) == 0 ? 0 : errno;
 }

@@ -204,17 +204,6 @@ stranger_come(struct vc__socket_ear *e, int fd,
 
 /* --- the ear -------------------------------------------------------------- */
 
-/* The timer that pause_begin() has started: the pause is over, accepts
- * connections again. */
-static void
-on_pause(struct vc__timer *timer)
-{
-    struct vc__socket_ear *e =
-        caa_container_of(timer, struct vc__socket_ear, pause);
-
-    vc__engine_add(socket_engine_of(e), &e->source);
-}
-
 /* Logs once, until all that wait have been accepted. Called by
  * pause_begin(). */
 static void
@@ -229,8 +218,10 @@ starved_log(struct vc__socket_ear *e, int err)
     e->starved = true;
 }
 
-/* Called by ear_ready() when there are no descriptors, or no memory: stops
- * listening to the socket for PAUSE_MS, as the kernel would tell of those that
+static void on_pause(struct vc__timer *timer);
+
+/* Called by ear_ready() when there are no descriptors, or no memory, and by
+ * on_pause() when epoll has none: stops listening to the socket for PAUSE_MS, as the kernel would tell of those that
  * wait all the time. */
 static void
 pause_begin(struct vc__socket_ear *e, int err)
@@ -241,6 +232,19 @@ pause_begin(struct vc__socket_ear *e, int err)
     if (vc__timer_start(&engine->timers, &e->pause,
                         vc__after_ms(vc__now(), PAUSE_MS), on_pause))
         vc__engine_remove(engine, &e->source);
+}
+
+/* The timer that pause_begin() has started: the pause is over, accepts
+ * connections again. */
+static void
+on_pause(struct vc__timer *timer)
+{
+    struct vc__socket_ear *e =
+        caa_container_of(timer, struct vc__socket_ear, pause);
+    int err = vc__engine_add(socket_engine_of(e), &e->source);
+
+    if (err != 0)
+        pause_begin(e, err);
 }
 
 /* Returns the socket of the next connection; -1 and errno: none, EAGAIN if none
