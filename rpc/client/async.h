@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * An asynchronous call. Each event (started, ended, cancelled, ...) sets a bit
- * in `events` and posts the call's task. So only the holder of the engine changes
- * the call, one event at a time.
+ * in `events` and posts the call's task. So only the holder of the engine
+ * changes the call, one event at a time.
  *
  * Any thread may call vc__async_tell(), vc__async_hold() and vc__async_put() at
  * any time. vc__async_new(), vc__async_new_seen() and vc__async_start(): the

@@ -3,12 +3,14 @@
  *
  * Asynchronous calls that end with a callback of the program. For each method,
  * generated code has a function that calls the callback with its own types. Any
- * thread starts a call; over_by_function() and the callback run on the
- * holder. */
+ * thread starts a call. over_by_function() runs on the holder, the callback as
+ * a handler, without the engine. */
 #include "rpc/client/async.h"
 #include "rpc/client/call_opts.h"
 
-/* Runs as a handler, when the call is over. */
+/* The task of over_by_function(): the engine runs it as a handler, on the
+ * holder. Calls the callback without the engine, then drops the call's own
+ * reference. Another thread may be the holder by then. */
 static void
 async_call_deliver(struct vc__task *task)
 {
@@ -25,7 +27,8 @@ async_call_deliver(struct vc__task *task)
     vc__async_put(a);
 }
 
-/* over() of the call. */
+/* over() of the call: async_finish() calls it on the holder. Queues the
+ * callback, as a handler may be running now. */
 static void
 over_by_function(struct vc_async *a)
 {
@@ -66,7 +69,8 @@ vc_channel_call_typed(struct vc_channel *channel,
     return VC_OK;
 }
 
-/* Calls a done() that was given to vc_channel_call_async(). */
+/* run() of a call of vc_channel_call_async(): async_call_deliver() calls it.
+ * Calls the done() that was given there, which on VC_OK owns the reply. */
 static void
 untyped_run(vc_function *done, enum vc_status status, void *reply, void *arg)
 {

@@ -1,7 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * See rpc/client/attempt.h. */
+ * See rpc/client/attempt.h. Static functions run on the owner's thread, those
+ * about the reply on the holder, unless their comments say otherwise. */
 #include "rpc/client/attempt.h"
 
 #include <stdlib.h>
@@ -24,6 +25,8 @@ struct long_send {
     uint8_t body[]; /* metadata, message */
 };
 
+/* Drops a reference; the last one frees the request. Any thread: called by
+ * vc__attempt_release() for the owner, and by long_done() for a link. */
 static void
 long_put(struct long_send *l)
 {
@@ -34,8 +37,8 @@ long_put(struct long_send *l)
     free(l);
 }
 
-/* hold() and done() of a packed request, for the link: any thread; done() under
- * the link's lock. */
+/* hold() of a packed request: called when a link gets it, on any thread, under
+ * the pool's lock. */
 static void
 long_hold(struct vc__send *send)
 {
@@ -43,6 +46,9 @@ long_hold(struct vc__send *send)
                      1);
 }
 
+/* done() of a packed request: called when the link no longer uses it, on any
+ * thread, under the link's lock. The owner of a watch learns if the adapter has
+ * all of it. */
 static void
 long_done(struct vc__send *send, enum vc__send_end end)
 {
@@ -54,7 +60,7 @@ long_done(struct vc__send *send, enum vc__send_end end)
 }
 
 /* write() of a request that is not packed before: called by the link when it
- * fills the packet. */
+ * fills the packet, on any thread, under the link's lock. */
 static void
 call_write(struct vc__send *send, uint8_t *out)
 {
@@ -63,7 +69,8 @@ call_write(struct vc__send *send, uint8_t *out)
     vc__codec_pack(&u->method->request, &u->packing, u->message, out);
 }
 
-/* Allocates room for both parts of the body, which the caller fills. */
+/* Allocates room for both parts of the body, which the caller fills. Returns it
+ * with one reference, the attempt's; NULL if memory is short. */
 static struct long_send *
 long_alloc(struct vc__watch *watch, uint16_t before, uint32_t size)
 {
@@ -85,6 +92,8 @@ long_alloc(struct vc__watch *watch, uint16_t before, uint32_t size)
     return l;
 }
 
+/* Packs the request of an attempt, for message_prepare(). NULL if memory is
+ * short. */
 static struct long_send *
 long_new(const struct vc__attempt *u, size_t size)
 {
@@ -101,8 +110,9 @@ long_new(const struct vc__attempt *u, size_t size)
     return l;
 }
 
-/* Copies a request for another attempt. The metadata that this one adds come
- * first, then those of the first attempt, which leave room for them. */
+/* Copies a request for another attempt, a further one or a hedge. The metadata
+ * that this one adds come first, then those of the first attempt, which leave
+ * room for them. NULL if memory is short. */
 static struct vc__send *
 long_copy(const struct vc__send *send, struct vc__watch *watch,
           unsigned attempt)
@@ -159,6 +169,8 @@ vc__attempt_copy(struct vc__attempt *u, const struct vc__attempt *of,
     return true;
 }
 
+/* Packs the request's metadata, for vc__attempt_prepare(). Returns the errors
+ * of vc__metadata_pack(). */
 static enum vc_status
 metadata_prepare(struct vc__attempt *u)
 {
@@ -171,6 +183,7 @@ metadata_prepare(struct vc__attempt *u)
     return status;
 }
 
+/* Frees the packed metadata of the request, if there are any. */
 static void
 metadata_drop(struct vc__attempt *u)
 {
@@ -191,7 +204,7 @@ vc__attempt_release(struct vc__attempt *u)
         vc__attempt_tell(u, NULL);
 }
 
-/* Returns why the request cannot be sent. */
+/* Returns why the request cannot be sent, for message_prepare(). */
 static enum vc_status
 attempt_message_refuse(struct vc__attempt *u, size_t peer_max)
 {
@@ -207,8 +220,8 @@ attempt_message_refuse(struct vc__attempt *u, size_t peer_max)
                                 &u->packing);
 }
 
-/* Measures the message. Packs it, or has call_write() pack it into the
- * packet. */
+/* Measures the message, for vc__attempt_prepare(), and returns its errors.
+ * Packs the message, or has call_write() pack it into the packet. */
 static enum vc_status
 message_prepare(struct vc__attempt *u)
 {
@@ -247,7 +260,8 @@ vc__attempt_prepare(struct vc__attempt *u)
 
 /* --- the reply --------------------------------------------------------- */
 
-/* The server has another limit for replies, or none. */
+/* Sets u->error, for call_replied(). The server has another limit for replies,
+ * or none. */
 static void
 reply_too_long(struct vc__attempt *u, const struct vc__reply_frame *reply)
 {
@@ -257,6 +271,7 @@ reply_too_long(struct vc__attempt *u, const struct vc__reply_frame *reply)
     u->error.outcome = VC_OUTCOME_EXECUTED;
 }
 
+/* Sets u->error, for attempt_reply_unpack(). */
 __attribute__((cold)) static void
 reply_malformed(struct vc__attempt *u, const struct vc__message_fault *fault)
 {
@@ -269,6 +284,8 @@ reply_malformed(struct vc__attempt *u, const struct vc__message_fault *fault)
     u->error.outcome = VC_OUTCOME_EXECUTED;
 }
 
+/* Unpacks the message of a good reply, for call_replied(). Sets u->reply, or
+ * u->error if that fails. */
 static void
 attempt_reply_unpack(struct vc__attempt *u, const struct vc__reply_frame *reply)
 {
@@ -291,7 +308,8 @@ attempt_reply_unpack(struct vc__attempt *u, const struct vc__reply_frame *reply)
     reply_malformed(u, &fault);
 }
 
-/* Takes the reply's metadata. False with u->error set, which ends the call. */
+/* Takes the reply's metadata, for call_replied(). False with u->error set,
+ * which ends the call. */
 static bool
 metadata_take(struct vc__attempt *u, const struct vc__reply_frame *reply)
 {
@@ -338,7 +356,8 @@ throttle_tell(struct vc__attempt *u, const struct vc__reply_frame *reply)
         vc__throttle_answered(&u->channel->pool->throttle, shed);
 }
 
-/* On the holder, without locks. */
+/* replied() of the request: called by the pool on the holder, without locks.
+ * Sets u->reply or u->error. */
 static void
 call_replied(struct vc__request *r, const struct vc__reply_frame *reply)
 {
@@ -356,7 +375,8 @@ call_replied(struct vc__request *r, const struct vc__reply_frame *reply)
     u->ended(u);
 }
 
-/* On the holder, or inside vc__client_start() or vc_channel_close(). */
+/* failed() of the request: called by the pool on the holder, or inside
+ * vc__client_start() or vc_channel_close(). Sets u->error. */
 static void
 call_failed(struct vc__request *r, const struct vc__error *error)
 {
@@ -399,7 +419,7 @@ vc__attempt_init(struct vc__attempt *u, struct vc_channel *channel,
     u->error.status = VC_OK;
 }
 
-/* Ends the attempt inside vc__attempt_start(). */
+/* Ends the attempt inside vc__attempt_start(), with this status and text. */
 static void
 fail_unsent(struct vc__attempt *u, enum vc_status status, const char *text)
 {
@@ -411,8 +431,8 @@ fail_unsent(struct vc__attempt *u, enum vc_status status, const char *text)
     u->ended(u);
 }
 
-/* True if the call must fail here: the server sheds most calls of the
- * channel. */
+/* For vc__attempt_start(): true if the call must fail here, as the server sheds
+ * most calls of the channel. Counts such calls. */
 static bool
 is_throttled(struct vc_channel *channel, uint64_t now)
 {

@@ -6,7 +6,9 @@
  * rpc/client/call.c blocks.
  *
  * For the owner: any thread, one at a time; but vc__attempt_abandon() at any
- * time after the start.
+ * time after the start. The owner of a blocking call is its caller's thread.
+ * That of an asynchronous call is the thread that makes it, and the holder once
+ * it is started; that of a hedge is the holder.
  *
  * Called by: async.c (init, prepare, release, renew, tell, start, abandon),
  * call.c (init, prepare, release, tell, start, abandon), hedge.c (release,
@@ -71,8 +73,8 @@ void vc__attempt_init(struct vc__attempt *u, struct vc_channel *channel,
                       void (*ended)(struct vc__attempt *u));
 
 /* Measures the request; packs it if it is long or u->packs is set.
- * VC_INVALID_ARGUMENT or VC_RESOURCE_EXHAUSTED; then nothing must be
- * released. */
+ * VC_INVALID_ARGUMENT or VC_RESOURCE_EXHAUSTED, as this thread's last error;
+ * then nothing must be released. */
 enum vc_status vc__attempt_prepare(struct vc__attempt *u);
 /* Frees what an attempt has that was not started, has ended or was abandoned;
  * except the reply. */
@@ -88,15 +90,20 @@ bool vc__attempt_renew(struct vc__attempt *u, unsigned attempt);
 bool vc__attempt_copy(struct vc__attempt *u, const struct vc__attempt *of,
                       unsigned attempt, void (*ended)(struct vc__attempt *u));
 
-/* Fills the program's result, which may be NULL. The attempt has ended, or was
- * abandoned and its owner has set u->error. */
+/* Fills the program's result, which then owns the reply's metadata; if it is
+ * NULL, frees these. The attempt has ended, or was abandoned and its owner has
+ * set u->error. */
 void vc__attempt_tell(struct vc__attempt *u, struct vc_result *result);
 
-/* Sends the request. The channel must stay entered until the attempt ends. */
+/* Sends the request. The channel must stay entered until the attempt ends;
+ * ended() may run before this returns. `due` is the call's deadline, by
+ * vc__now(). */
 void vc__attempt_start(struct vc__attempt *u, uint64_t now, uint64_t due);
 
-/* Abandons the attempt. True if ended() has not run and will not; then *outcome
- * says whether the call may have been executed. */
+/* Abandons the attempt: at the deadline, on a cancel, or as the hedge or the
+ * other attempt has won. True if ended() has not run and will not; then
+ * *outcome says whether the call may have been executed. False if ended() has
+ * run, runs, or is about to. */
 bool vc__attempt_abandon(struct vc__attempt *u, enum vc_outcome *outcome);
 
 #endif

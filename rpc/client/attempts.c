@@ -8,7 +8,9 @@
 
 /* --- limits ------------------------------------------------------------ */
 
-/* A call made for another one ends with it, or earlier. */
+/* For cancellers_join(): the call ends with its parent, or earlier. Sets
+ * a->parent without a reference. VC_DEADLINE_EXCEEDED if it is too late,
+ * VC_RESOURCE_EXHAUSTED if memory is short. */
 static enum vc_status
 parent_join(struct vc__attempts *a, struct vc__parent *parent, uint64_t now)
 {
@@ -29,7 +31,8 @@ parent_join(struct vc__attempts *a, struct vc__parent *parent, uint64_t now)
 
 /* Takes references to the canceller and to that of the parent, and shortens the
  * deadline to the parent's; on the thread that begins the call. After a failure
- * it holds none. Inlined, it cost each call 16 instructions more, with a canceller or not. */
+ * it holds none. Inlined, it cost each call 16 instructions more, with a
+ * canceller or not. */
 static __attribute__((noinline)) enum vc_status
 cancellers_join(struct vc__attempts *a, const struct vc_call_opts *opts,
                 uint64_t now)
@@ -73,7 +76,8 @@ vc__attempts_end(struct vc__attempts *a)
 
 /* --- the next attempt -------------------------------------------------- */
 
-/* A lack of resources here that lasts counts as a pushback: no retry. */
+/* The facts of failed attempt u, for vc__attempts_next(). A lack of resources
+ * here that lasts counts as a pushback: no retry. */
 static struct vc__retry_facts
 facts_of(const struct vc__attempts *a, const struct vc__attempt *u,
          uint64_t now)

@@ -5,7 +5,9 @@
  * another attempt follows: joins an attempt (rpc/client/attempt.h) with the
  * policy (rpc/client/retry.h).
  *
- * Any thread, one at a time for a call: the one that calls, or the holder.
+ * Any thread, one at a time for a call: the one that makes it, and the holder
+ * once an asynchronous call is started. A stream uses only vc__attempts_begin()
+ * and, on the thread that ends it, vc__attempts_end().
  *
  * Called by: async.c (all), call.c (all), stream_client.c (begin, end). */
 #ifndef VC_RPC_ATTEMPTS_H
@@ -29,12 +31,14 @@ struct vc__attempts {
 };
 
 /* Takes the call's limits from complete options; now is when the call begins.
- * Fails if the parent's deadline has passed or memory is short. Otherwise the
- * caller must call vc__attempts_end(). */
+ * VC_DEADLINE_EXCEEDED or VC_RESOURCE_EXHAUSTED: the parent's deadline has
+ * passed, or memory is short. Otherwise the caller must call
+ * vc__attempts_end(). */
 enum vc_status vc__attempts_begin(struct vc__attempts *a,
                                   const struct vc_call_opts *opts,
                                   uint64_t now);
-/* Drops the references to the cancellers. */
+/* Drops the references to the cancellers. Called when the call ends, or cannot
+ * begin. */
 void vc__attempts_end(struct vc__attempts *a);
 
 /* Attempt u has failed with u->error. Returns true if another attempt is to

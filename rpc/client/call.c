@@ -20,7 +20,9 @@ struct blocking {
     struct vc__cancelling cancelling; /* if it can be cancelled */
 };
 
-/* Any thread. */
+/* ended() of the attempt: wakes the caller. On the holder, on the caller's
+ * thread inside vc__attempt_start(), or on any thread inside
+ * vc_channel_close(). */
 static void
 call_on_ended(struct vc__attempt *u)
 {
@@ -29,7 +31,8 @@ call_on_ended(struct vc__attempt *u)
 
 /* --- one attempt ------------------------------------------------------- */
 
-/* The deadline has passed. */
+/* The deadline has passed: abandons the attempt and sets its error, or waits
+ * for the end that comes at this moment. */
 static void
 call_expire(struct blocking *b)
 {
@@ -42,8 +45,8 @@ call_expire(struct blocking *b)
         vc__engine_wait(&u->channel->progress->engine, &b->waiter, VC__FOREVER);
 }
 
-/* Mostly on another thread, under a canceller's lock. The caller may be the
- * holder, asleep. */
+/* cancel() of an attempt: ends it and wakes the caller. Mostly on another
+ * thread, under a canceller's lock. The caller may be the holder, asleep. */
 static void
 call_on_cancel(struct vc__cancelling *c)
 {
@@ -60,6 +63,8 @@ call_on_cancel(struct vc__cancelling *c)
     vc__engine_kick(&u->channel->progress->engine);
 }
 
+/* Makes a prepared attempt, and waits until it has u->reply or u->error. Called
+ * for the first one and for further ones. */
 static void
 blocking_attempt(struct blocking *b)
 {
@@ -76,7 +81,8 @@ blocking_attempt(struct blocking *b)
         vc__cancelling_end(&b->cancelling);
 }
 
-/* False if the call was cancelled before. */
+/* False if the call was cancelled before. Otherwise blocking_attempt() must
+ * follow, which leaves the cancellers. */
 static bool
 attempt_may_begin(struct blocking *b)
 {
@@ -94,7 +100,8 @@ struct blocking_pause {
     struct vc__engine *engine;
 };
 
-/* Any thread, inside vc_channel_close(), under the lock of retry_waits. */
+/* broken() of a pause: wakes the caller. Any thread, inside vc_channel_close(),
+ * under the lock of retry_waits. */
 static void
 call_on_broken(struct vc__retry_wait *p)
 {
@@ -102,7 +109,8 @@ call_on_broken(struct vc__retry_wait *p)
         &caa_container_of(p, struct blocking_pause, retry_wait)->waiter);
 }
 
-/* Any thread, under a canceller's lock. */
+/* cancel() of a pause: wakes the caller, which may be the holder, asleep. Any
+ * thread, under a canceller's lock. */
 static void
 on_pause_cancel(struct vc__cancelling *c)
 {
@@ -113,8 +121,8 @@ on_pause_cancel(struct vc__cancelling *c)
     vc__engine_kick(p->engine);
 }
 
-/* Waits, unless the channel is closed or the call cancelled meanwhile; the next
- * attempt detects that. */
+/* Waits between two attempts, unless the channel is closed or the call
+ * cancelled meanwhile; the next attempt detects that. */
 static void
 call_pause_for(struct blocking *b, uint64_t us)
 {
@@ -145,6 +153,8 @@ struct what {
     const struct vc_call_opts *opts;
 };
 
+/* Prepares an attempt with this number, the first or a further one. Errors as
+ * of vc__attempt_prepare(). */
 static enum vc_status
 call_prepare(struct blocking *b, struct vc_channel *channel,
              const struct what *w, unsigned attempt)
@@ -201,7 +211,8 @@ go_on(struct blocking *b, const struct what *w)
 
 /* --- the call ---------------------------------------------------------- */
 
-/* Fails a call that did not begin; the error is this thread's last. */
+/* Fails a call that did not begin; returns the status of the error, which is
+ * this thread's last. */
 static enum vc_status
 fail_unmade(const struct what *w)
 {
@@ -212,7 +223,8 @@ fail_unmade(const struct what *w)
     return status;
 }
 
-/* Runs a prepared call. False if it could not begin. */
+/* Runs a prepared call to its end. False if it could not begin; then the error
+ * is this thread's last. */
 static bool
 blocking_run(struct blocking *b, const struct what *w)
 {
@@ -236,8 +248,9 @@ blocking_run(struct blocking *b, const struct what *w)
     return begun;
 }
 
-/* Inlined, though gcc would not as its frame is large: saves 40 instructions
- * per call. */
+/* A call that is neither one-way nor hedged, for vc__channel_call(). Inlined,
+ * though gcc would not as its frame is large: saves 40 instructions per
+ * call. */
 static inline __attribute__((always_inline)) enum vc_status
 blocking_call(struct vc_channel *channel, const struct what *w, void **reply)
 {
@@ -258,6 +271,8 @@ blocking_call(struct vc_channel *channel, const struct what *w, void **reply)
     return VC_OK;
 }
 
+/* Declared in rpc/client/channel_intercept.h. Called by vc_channel_call(), and
+ * inside the interceptors. Returns as vc_channel_call() does. */
 enum vc_status
 vc__channel_call(struct vc_channel *channel, const struct vc_service *service,
                  unsigned method, const void *request,

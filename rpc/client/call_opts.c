@@ -25,8 +25,8 @@ static const struct vc__option numbers[] = {
 static const struct vc__options call_opts =
     VC__OPTIONS(vc_call_opts, "VC_CALL_OPTS_INIT or VC_CALL_OPTS()", numbers);
 
-/* True for the numbers of most calls. Then the slower check by the table is not
- * needed. */
+/* For opts_check(): true for the numbers of most calls. Then the slower check
+ * by the table is not needed. */
 static bool
 numbers_are_usual(const struct vc_call_opts *opts)
 {
@@ -35,6 +35,8 @@ numbers_are_usual(const struct vc_call_opts *opts)
            opts->priority <= VC_PRIORITY_SHEDDABLE;
 }
 
+/* Checks a copy of the options, for vc__call_opts_take_given(). Returns
+ * VC_INVALID_ARGUMENT if one is not allowed, else VC_OK. */
 static enum vc_status
 opts_check(struct vc_call_opts *opts)
 {

@@ -18,7 +18,8 @@ vc__hedge_unary(struct vc__hedge *h)
     return &h->attempt;
 }
 
-/* Any thread: the attempt may also end inside vc__attempt_start(). */
+/* ended() of the hedge's attempt: on the holder, also inside
+ * vc__attempt_start(), or on any thread inside vc_channel_close(). */
 static void
 hedge_on_ended(struct vc__attempt *u)
 {
@@ -49,7 +50,8 @@ vc__hedge_begin(struct vc_async *a)
 }
 
 /* On the holder, when the hedge was abandoned or has ended without use: frees
- * it, with its reference to the call. */
+ * it. Drops its reference to the call, of which the caller has another. Notes
+ * in the call if the hedge may have been executed. */
 static void
 hedge_end(struct vc_async *a)
 {
@@ -119,7 +121,8 @@ vc__hedge_check(const struct vc_method *method, uint32_t hedge_ms)
 
 /* --- the blocking call ------------------------------------------------- */
 
-/* over() of the call, on the holder; vc__hedge_call() waits for it. */
+/* over() of the call: async_finish() calls it on the holder. Wakes
+ * vc__hedge_call(). */
 static void
 hedged_ended(struct vc_async *a)
 {

@@ -14,25 +14,32 @@
 
 #include "rpc/client/async.h"
 
-/* Starts the hedge; if memory is short there is none. */
+/* Starts the hedge. Called by the call's timer when hedge_ms have passed. There
+ * is none if the attempt has ended, the server sheds calls of this process, or
+ * memory is short. */
 void vc__hedge_begin(struct vc_async *a);
 
-/* Abandons the hedge, if there is one: the call ends without it. */
+/* Abandons the hedge, if there is one: the call ends without it. Frees it, or
+ * leaves that to vc__hedge_ended() if the hedge is just ending by itself. */
 void vc__hedge_give_up(struct vc_async *a);
 
-/* Handles VC__ASYNC_EV_HEDGE: the hedge has ended. True if it has a good reply that
- * the call still waits for. False if the hedge was freed. */
+/* Handles VC__ASYNC_EV_HEDGE: the hedge has ended. True if it has a good reply
+ * that the call still waits for; then the call keeps the hedge. False if the
+ * hedge was freed. */
 bool vc__hedge_ended(struct vc_async *a);
 
-/* The hedge's attempt. */
+/* The hedge's attempt, which belongs to the hedge. Called when the hedge has
+ * won. */
 struct vc__attempt *vc__hedge_unary(struct vc__hedge *h);
 
 /* VC_INVALID_ARGUMENT if hedge_ms is set and calls of this method must not run
- * twice at a time. */
+ * twice at a time, else VC_OK. Called before a call or a stream is made. */
 enum vc_status vc__hedge_check(const struct vc_method *method,
                                uint32_t hedge_ms);
 
-/* vc_channel_call() with a hedge. */
+/* vc_channel_call() with a hedge, for vc__channel_call(): waits for the call
+ * and advances the engine meanwhile. On VC_OK *reply is the caller's; else the
+ * error is the thread's last. */
 enum vc_status vc__hedge_call(struct vc_channel *channel,
                               const struct vc_service *service, unsigned method,
                               const void *request,

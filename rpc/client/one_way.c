@@ -8,7 +8,9 @@
 
 #include "rpc/client/async.h"
 
-/* over() of the call, on the holder. */
+/* over() of the call: async_finish() calls it on the holder. Frees the reply.
+ * Wakes the caller, with an error if the call has failed, unless async_handed()
+ * has. */
 static void
 one_way_over(struct vc_async *a)
 {

@@ -12,8 +12,10 @@
 
 #include "rpc/client/channel.h"
 
-/* Returns when the request was handed to the adapter, or the call has failed.
- * opts are complete. */
+/* Makes the call for vc__channel_call(), on the caller's thread, which advances
+ * the engine meanwhile. opts are complete; fills their result. Returns VC_OK
+ * when the request was handed to the adapter, or a reply has come before. Else
+ * the call has failed with this status and the thread's last error. */
 enum vc_status vc__one_way(struct vc_channel *channel,
                            const struct vc_service *service, unsigned method,
                            const void *request,

@@ -1,7 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * See rpc/client/result.h. */
+ * See rpc/client/result.h. vc__metadata_pack() calls the static functions about
+ * a request, vc__result_fill() those about a result. */
 #include "rpc/client/result.h"
 
 #include <stdio.h>
@@ -12,7 +13,8 @@
 
 /* --- of a request ------------------------------------------------------ */
 
-/* Checks a program's entries; *size is the bytes that they take if packed. */
+/* Checks a program's entries; *size is the bytes that they take if packed.
+ * Returns the errors of vc__metadata_pack(). */
 static enum vc_status
 entries_measure(const struct vc_metadata *entries, size_t n, size_t *size)
 {
@@ -40,6 +42,8 @@ struct own {
     char number[16];
 };
 
+/* Fills in the number of attempts before this one, if there are any, and a
+ * priority that is not the default. */
 static void
 own_fill(struct own *o, unsigned attempt, uint32_t priority)
 {
@@ -63,7 +67,7 @@ own_fill(struct own *o, unsigned attempt, uint32_t priority)
 }
 
 /* Allocates room for the own metadata and size bytes, and writes the own.
- * Returns where the others go, or NULL. */
+ * Returns where the others go; NULL with an error if memory is short. */
 static uint8_t *
 pack_begin(const struct own *o, size_t size, uint8_t **packed, uint16_t *len)
 {
@@ -133,6 +137,7 @@ vc__reply_metadata_pushback(const struct vc__reply_metadata *b, int32_t *ms)
 
 /* --- for the program --------------------------------------------------- */
 
+/* Points the result at the unpacked metadata, which it owns from then on. */
 static void
 reply_metadata_show(struct vc_result *result,
                     const struct vc__metadata_view *view)
@@ -150,7 +155,8 @@ reply_metadata_show(struct vc_result *result,
     }
 }
 
-/* Keeps a copy of the text in *b, which is made if there is none yet. */
+/* Keeps a copy of the text in *b, which is made if there is none yet. If memory
+ * is short the result has no text. */
 static void
 text_keep(struct vc_result *result, struct vc__reply_metadata **b,
           const char *text)
@@ -196,7 +202,8 @@ vc__result_fill(struct vc_result *result, const struct vc__error *error,
     result->memory = b;
 }
 
-/* A program of a later version may have more fields: they stay as they are. */
+/* Also called when a call fills its result. A program of a later version may
+ * have more fields: they stay as they are. */
 void
 vc_result_clear(struct vc_result *result)
 {

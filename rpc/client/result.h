@@ -20,7 +20,10 @@
 /* --- of a request ------------------------------------------------------ */
 
 /* Packs a program's entries, the attempt's number (1: the first) and its
- * priority (enum vc_priority) into memory that the caller frees.
+ * priority (enum vc_priority) into memory that the caller frees by free().
+ * Called when an attempt is prepared, on the thread that makes the call; for a
+ * further one of a call that does not block, on the holder. An error is the
+ * thread's last.
  * VC_INVALID_ARGUMENT    an entry is not allowed
  * VC_RESOURCE_EXHAUSTED  more than VC_METADATA_MAX bytes; no memory */
 enum vc_status vc__metadata_pack(const struct vc_metadata *entries, size_t n,
@@ -37,25 +40,31 @@ struct vc__reply_metadata {
 };
 
 /* Unpacks the metadata of a reply, or of a stream's first message, which has no
- * trailing ones. NULL with *fault set: they are malformed. NULL with *fault
- * NULL: memory is short. Freed by free(). */
+ * trailing ones. Called on the holder when that has come. NULL with *fault set:
+ * they are malformed. NULL with *fault NULL: memory is short. Otherwise the
+ * caller frees it by free(), or gives it to vc__result_fill(). */
 struct vc__reply_metadata *vc__reply_metadata_new(const struct vc__metadata *m,
                                                   bool may_trail,
                                                   const char **fault);
 
 /* True if a failed reply has the server's pushback. *ms is then the
  * milliseconds until the next attempt, below 0 for no retry. As in gRPC, a
- * value that is no number means no retry. */
+ * value that is no number means no retry. Called on the holder when the reply
+ * has come. */
 bool vc__reply_metadata_pushback(const struct vc__reply_metadata *b,
                                  int32_t *ms);
 
 /* --- for the program --------------------------------------------------- */
 
-/* VC_INVALID_ARGUMENT  the size of a program's result is not set */
+/* Called with the options of a call, and by vc_stream_result(), on the thread
+ * of the program.
+ * VC_INVALID_ARGUMENT  result is NULL, or its size is not set */
 enum vc_status vc__result_check(const struct vc_result *result);
 
 /* Fills a result, which may be NULL, and takes ownership of b, which may be
- * NULL. error->status is VC_OK if the call succeeded. */
+ * NULL. error->status is VC_OK if the call succeeded. Called on the thread that
+ * makes the call when that could not begin or has blocked; on the holder at the
+ * end of an asynchronous call; and by vc_stream_result(). */
 void vc__result_fill(struct vc_result *result, const struct vc__error *error,
                      unsigned attempts, struct vc__reply_metadata *b);
 

@@ -1,7 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * See rpc/client/retry.h. */
+ * See rpc/client/retry.h. vc__retry_again() calls all static functions,
+ * directly or not; vc__retry_refill() calls budget_move(), too. */
 #include "rpc/client/retry.h"
 
 #include <verbcall/call.h>
@@ -14,7 +15,8 @@
 
 /* --- the budget -------------------------------------------------------- */
 
-/* Relaxed, as all accesses: no other data depends on this count. */
+/* Adds `by` to what is missing, within 0 and VC__RETRY_TOKENS. Relaxed, as all
+ * accesses: no other data depends on this count. */
 static void
 budget_move(struct vc__retry_budget *b, int by)
 {
@@ -35,6 +37,7 @@ vc__retry_refill(struct vc__retry_budget *budget)
     budget_move(budget, -1);
 }
 
+/* True if less than half of the tokens are missing. */
 static bool
 budget_allows(struct vc__retry_budget *b)
 {
@@ -51,6 +54,7 @@ is_passing(const struct vc__retry_facts *f)
     return f->status == VC_UNAVAILABLE || f->status == VC_RESOURCE_EXHAUSTED;
 }
 
+/* True if the call was not executed, or may be executed twice. */
 static bool
 is_harmless(const struct vc__retry_facts *f)
 {
@@ -58,6 +62,7 @@ is_harmless(const struct vc__retry_facts *f)
            f->method_flags & (VC_METHOD_IDEMPOTENT | VC_METHOD_NO_SIDE_EFFECTS);
 }
 
+/* True if the server refuses retries, or this end lacks something for long. */
 static bool
 is_forbidden(const struct vc__retry_facts *f)
 {
@@ -74,6 +79,8 @@ is_waiting(const struct vc__retry_facts *f)
            f->outcome == VC_OUTCOME_NOT_EXECUTED && !is_forbidden(f);
 }
 
+/* Microseconds until the next attempt: the server's pushback, or the backoff
+ * with its jitter. */
 static uint64_t
 wait_of(const struct vc__retry_policy *p, const struct vc__retry_facts *f,
         uint64_t *seed)

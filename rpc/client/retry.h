@@ -6,7 +6,10 @@
  * only if its method says that this does no harm. Each wait is twice the one
  * before, with 20 % of jitter. A channel whose calls mostly fail stops
  * retrying, so that retries do not bring down an overloaded server (as gRPC's
- * retryThrottling). Pure; any threads may use a budget at the same time.
+ * retryThrottling). Pure; any threads may use a budget at the same time. A
+ * failed attempt is judged on the caller's thread if the call blocks, else on
+ * the holder; that of a stream also inside vc__client_start() or
+ * vc_channel_close().
  *
  * Called by: attempts.c (again), stream_again.c (again), async.c (good), call.c
  * (good), stream_client.c (good). */
@@ -57,8 +60,10 @@ enum vc__retry {
 /* Decides whether another attempt follows, *wait_us from now. Normally there
  * must be time for an attempt that takes as long as this one: otherwise a less
  * useful error would replace this one. A call that waits for its server to be
- * ready does so until its deadline, and *wait_us may end there. Charges the
- * budget. The caller owns the seed. */
+ * ready does so until its deadline, and *wait_us may end there. Otherwise a
+ * failure with VC_UNAVAILABLE or VC_RESOURCE_EXHAUSTED charges the budget, even
+ * if no attempt follows. The caller owns the seed. *wait_us is valid only for
+ * VC__RETRY_AGAIN. */
 enum vc__retry vc__retry_again(const struct vc__retry_policy *policy,
                                struct vc__retry_budget *budget,
                                const struct vc__retry_facts *facts,
