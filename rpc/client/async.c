@@ -1,7 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * See rpc/client/async.h. */
+ * See rpc/client/async.h. The static functions from seen_end() to on_told() run
+ * on the holder: on_told() or async_on_timer() calls them, directly or not.
+ * Later ones run on the thread that makes the call, unless noted. */
 #include "rpc/client/async.h"
 
 #include <stdlib.h>
@@ -79,8 +81,8 @@ vc__asyncs_await(struct vc_channel *channel)
 
 /* --- the call, on the holder unless noted -------------------------------- */
 
-/* Reports the reply, if there is one, and the end to the interceptors; frees
- * their result. */
+/* Reports the reply, if there is one, and the end to the interceptors, for
+ * async_finish(); frees their result. */
 static void
 seen_end(struct vc_async *a, const struct vc__attempt *won)
 {
@@ -90,8 +92,8 @@ seen_end(struct vc_async *a, const struct vc__attempt *won)
     a->interception = NULL;
 }
 
-/* Ends the call with `won`: the attempt that succeeded, or one of those that
- * failed. */
+/* Ends the call, once, with `won`: the attempt that succeeded, or one of those
+ * that failed. Its last step is over(). */
 static void
 async_finish(struct vc_async *a, struct vc__attempt *won)
 {
@@ -116,6 +118,7 @@ async_finish(struct vc_async *a, struct vc__attempt *won)
     a->over(a);
 }
 
+/* Ends the call with this error. */
 static void
 finish_with(struct vc_async *a, enum vc_status status, enum vc_outcome outcome,
             const char *text)
@@ -153,6 +156,7 @@ give_up(struct vc_async *a, enum vc_outcome *outcome)
 
 static void async_on_timer(struct vc__timer *timer);
 
+/* Starts or moves the call's timer. If memory is short the call ends. */
 static void
 async_timer_set(struct vc_async *a, uint64_t due)
 {
@@ -166,7 +170,7 @@ async_timer_set(struct vc_async *a, uint64_t due)
                     "out of memory for a timer");
 }
 
-/* The deadline has passed. */
+/* The deadline has passed: called by async_on_timer(). */
 static void
 async_expire(struct vc_async *a)
 {
@@ -178,7 +182,8 @@ async_expire(struct vc_async *a)
     async_finish(a, &a->attempt);
 }
 
-/* The pause has elapsed: starts the next attempt. */
+/* The pause has elapsed: called by async_on_timer(). Starts the next attempt,
+ * or ends the call. */
 static void
 async_resume(struct vc_async *a)
 {
@@ -197,8 +202,8 @@ async_resume(struct vc_async *a)
     async_timer_set(a, a->attempts.due);
 }
 
-/* The deadline, the next attempt or the hedge is due. The holder of the
- * engine. */
+/* fire() of the call's timer: the deadline, the next attempt or the hedge is
+ * due. */
 static void
 async_on_timer(struct vc__timer *timer)
 {
@@ -214,7 +219,8 @@ async_on_timer(struct vc__timer *timer)
     }
 }
 
-/* Any thread, inside vc_channel_close(), under the lock of retry_waits. */
+/* broken() of the pause: any thread, inside vc_channel_close(), under the lock
+ * of retry_waits. */
 static void
 async_on_broken(struct vc__retry_wait *p)
 {
@@ -222,6 +228,8 @@ async_on_broken(struct vc__retry_wait *p)
                    VC__ASYNC_EV_BROKEN);
 }
 
+/* Waits before the next attempt; if the channel is being closed, ends the
+ * call. */
 static void
 async_pause_for(struct vc_async *a, uint64_t us)
 {
@@ -308,8 +316,8 @@ async_cancel(struct vc_async *a)
         finish_with(a, VC_CANCELLED, outcome, VC__TEXT_CANCELLED);
 }
 
-/* Handles VC__ASYNC_EV_HANDED: wakes the caller, which waits until the adapter has
- * the request. */
+/* Handles VC__ASYNC_EV_HANDED: wakes the caller of a one-way call, which waits
+ * until the adapter has the request. */
 static void
 async_handed(struct vc_async *a)
 {
@@ -318,7 +326,8 @@ async_handed(struct vc_async *a)
     a->handed = true;
 }
 
-/* The call's task: handles the events that vc__async_tell() reported. */
+/* run() of the call's task: handles the events that vc__async_tell() reported,
+ * and drops the task's reference. */
 static void
 on_told(struct vc__task *task)
 {
@@ -347,7 +356,8 @@ on_told(struct vc__task *task)
     vc__async_put(a);
 }
 
-/* Any thread: an attempt may also end inside vc__attempt_start(). */
+/* ended() of the attempt: any thread, as it may also end inside
+ * vc__attempt_start() or vc_channel_close(). */
 static void
 async_on_ended(struct vc__attempt *u)
 {
@@ -357,13 +367,16 @@ async_on_ended(struct vc__attempt *u)
 
 /* --- the request ------------------------------------------------------- */
 
-/* The callbacks of struct vc__watch, for a one-way call: any thread. */
+/* hold() of a one-way call's watch: long_alloc() of rpc/client/attempt.c makes
+ * the packed request. That thread is its owner's. */
 static void
 watch_hold(struct vc__watch *w)
 {
     vc__async_hold(caa_container_of(w, struct vc_async, watch));
 }
 
+/* handed() of the watch, by long_done(): the adapter has all of the request.
+ * Any thread, under the link's lock. */
 static void
 watch_handed(struct vc__watch *w)
 {
@@ -373,6 +386,7 @@ watch_handed(struct vc__watch *w)
     vc__async_tell(a, VC__ASYNC_EV_HANDED);
 }
 
+/* drop() of the watch, by long_put(): a packed request is freed. Any thread. */
 static void
 watch_drop(struct vc__watch *w)
 {
@@ -381,7 +395,7 @@ watch_drop(struct vc__watch *w)
 
 /* --- starting ---------------------------------------------------------- */
 
-/* Any thread, under a canceller's lock. */
+/* cancel() of the call: any thread, under a canceller's lock. */
 static void
 async_on_cancel(struct vc__cancelling *c)
 {
@@ -389,8 +403,9 @@ async_on_cancel(struct vc__cancelling *c)
                    VC__ASYNC_EV_CANCEL);
 }
 
-/* The attempt is not cleared here: vc__attempt_init() sets what is used of it,
- * and not the text, which is most of the object. */
+/* NULL, with an error, if memory is short. The attempt is not cleared here:
+ * vc__attempt_init() sets what is used of it, and not the text, which is most
+ * of the object. */
 static struct vc_async *
 async_alloc(void (*over)(struct vc_async *a))
 {
@@ -410,6 +425,7 @@ async_alloc(void (*over)(struct vc_async *a))
     return a;
 }
 
+/* Packs the request. Returns the errors of vc__attempt_prepare(). */
 static enum vc_status
 async_prepare(struct vc_async *a, const struct vc_call_opts *opts)
 {
@@ -430,7 +446,8 @@ async_prepare(struct vc_async *a, const struct vc_call_opts *opts)
     return vc__attempt_prepare(u);
 }
 
-/* Sets the deadline and the cancellers. If it fails, nothing must be undone. */
+/* Sets the deadline and the cancellers. If it fails (VC_CANCELLED,
+ * VC_DEADLINE_EXCEEDED, VC_RESOURCE_EXHAUSTED), nothing must be undone. */
 static enum vc_status
 async_limit(struct vc_async *a, const struct vc_call_opts *opts)
 {
@@ -448,7 +465,8 @@ async_limit(struct vc_async *a, const struct vc_call_opts *opts)
     return status;
 }
 
-/* Returns NULL with the error as this thread's last. */
+/* vc__async_new() with complete options. Returns NULL with the error as this
+ * thread's last. */
 static struct vc_async *
 async_make(struct vc_channel *channel, const struct vc_service *service,
            unsigned method, const void *request,
@@ -491,7 +509,8 @@ vc__async_new(struct vc_channel *channel, const struct vc_service *service,
     return a;
 }
 
-/* vc__async_new_seen() when the interceptors have accepted the call. */
+/* vc__async_new_seen() when the interceptors have accepted the call. NULL, with
+ * the error as this thread's last, if it could not be made. */
 static struct vc_async *
 seen_new(struct vc_channel *channel, const struct vc_service *service,
          unsigned method, const void *request, struct vc_interception *i,
@@ -512,8 +531,8 @@ seen_new(struct vc_channel *channel, const struct vc_service *service,
     return NULL;
 }
 
-/* An interceptor refused the call, or memory was short: fills the program's
- * result, too. */
+/* For vc__async_new_seen(): an interceptor refused the call, or memory was
+ * short. Fills the program's result, too. */
 static void
 async_refused(const struct vc_call_opts *user_opts)
 {

@@ -101,7 +101,8 @@ struct vc_async *vc__async_new_seen(struct vc_channel *channel,
                                     const struct vc_call_opts *opts,
                                     void (*over)(struct vc_async *a));
 
-/* Starts the call, once; over() follows. */
+/* Starts the call, once; over() follows, later on the holder. The call then has
+ * a reference of its own, which over() or done()'s task drops. */
 void vc__async_start(struct vc_async *a);
 
 /* The call is over and was delivered; from now on the channel may be freed.
@@ -109,7 +110,7 @@ void vc__async_start(struct vc_async *a);
  * waits in, an engine of the runtime. */
 void vc__async_leave(struct vc_async *a);
 
-/* Add and drop a reference. */
+/* Add and drop a reference; the last one frees the call, with its hedge. */
 void vc__async_hold(struct vc_async *a);
 void vc__async_put(struct vc_async *a);
 

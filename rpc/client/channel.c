@@ -1,7 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * See rpc/client/channel.h. */
+ * See rpc/client/channel.h. vc_channel_open() calls the static functions about
+ * options, on its thread; an error is then that thread's last. */
 #include "rpc/client/channel.h"
 
 #include <stdio.h>
@@ -58,6 +59,8 @@ static const struct vc__options channel_opts =
     VC__OPTIONS(vc_channel_opts, "VC_CHANNEL_OPTS_INIT or VC_CHANNEL_OPTS()",
                 channel_numbers);
 
+/* Copies, checks and completes the channel's own options. VC_INVALID_ARGUMENT
+ * if one is not allowed. */
 static enum vc_status
 channel_opts_take(struct vc_channel_opts *out,
                   const struct vc_channel_opts *opts)
@@ -79,7 +82,9 @@ channel_opts_take(struct vc_channel_opts *out,
                     out->min_links, out->max_links);
 }
 
-/* For vc:// the transports of the lists, else the target's one. */
+/* Sets which transports the pool may use, for pool_opts(): for vc:// those of
+ * the lists, else the target's one. VC_INVALID_ARGUMENT if a list is malformed
+ * or the two do not fit, VC_FAILED_PRECONDITION if one is empty. */
 static enum vc_status
 choice_opts(struct vc__pool_opts *out, const struct vc_channel_opts *opts)
 {
@@ -100,7 +105,8 @@ choice_opts(struct vc__pool_opts *out, const struct vc_channel_opts *opts)
                            : status;
 }
 
-/* Port 0 is for servers, which then get a free one. A name that stands for a
+/* Reads the target, for pool_opts(); VC_INVALID_ARGUMENT if it leads nowhere.
+ * Port 0 is for servers, which then get a free one. A name that stands for a
  * loopback address is detected when the channel connects. */
 static enum vc_status
 channel_target_take(struct vc__target *out, const char *text)
@@ -122,6 +128,8 @@ channel_target_take(struct vc__target *out, const char *text)
     return vc__target_reaches(out->transport, &addrs.addr[0], "connect to");
 }
 
+/* Fills in the pool's options from complete ones of the channel. Returns why
+ * they are not allowed, or VC_OK. */
 static enum vc_status
 pool_opts(struct vc__pool_opts *out, const char *target,
           const struct vc_channel_opts *opts)
@@ -219,7 +227,7 @@ vc_channel_describe(const struct vc_channel *channel, char *text, size_t size)
     return vc__pool_describe(channel->pool, text, size);
 }
 
-/* The newest client, or NULL. */
+/* The newest client, or NULL. Any thread, with or without the lock. */
 static struct vc__client *
 first_client(struct vc_channel *c)
 {
@@ -283,7 +291,7 @@ client_find(struct vc__client *from, const struct vc_service *service)
     return from;
 }
 
-/* Under the lock of retry_waits. NULL if memory is short. */
+/* For client_add(), under the lock of retry_waits. NULL if memory is short. */
 static struct vc__client *
 client_make(struct vc_channel *c, const struct vc_service *service)
 {
@@ -299,8 +307,9 @@ client_make(struct vc_channel *c, const struct vc_service *service)
     return cl;
 }
 
-/* Called by a service's first call. A service has one client, which keeps the
- * channel's quota, even if several threads make that call at a time. */
+/* Called by a service's first call, in vc__channel_pick(). A service has one
+ * client, which keeps the channel's quota, even if several threads make that
+ * call at a time. NULL if memory is short. */
 static struct vc__client *
 client_add(struct vc_channel *c, const struct vc_service *service)
 {

@@ -92,16 +92,19 @@ vc__channel_call_ms(const struct vc_channel *c, const struct vc_method *method)
 /* --- for an attempt of a call --------------------------------------------- */
 
 /* Returns the channel's client for this service, which takes the attempt to a
- * server; made at first use. NULL if memory is short. The caller must have
- * entered the channel. */
+ * server; made at first use, and freed with the channel. NULL if memory is
+ * short. The caller must have entered the channel. Called when an attempt or a
+ * stream starts. */
 struct vc__client *vc__channel_pick(struct vc_channel *c,
                                     const struct vc_service *service);
 
 /* The most bytes that the server accepts in a request, as far as the channel
- * knows. Only a hint: the server checks, too. */
+ * knows; VC__MESSAGE_MAX before it was connected. Only a hint: the server
+ * checks, too. Called when a request is prepared. */
 uint32_t vc__channel_request_max(const struct vc_channel *c);
 
-/* Increments a counter of vc_runtime_counters(). */
+/* Increments a counter of vc_runtime_counters(), when an attempt was refused or
+ * has failed. Without the pool's lock, which it takes. */
 void vc__channel_count(struct vc_channel *c, enum vc__pool_count which);
 
 /* The channel's target, for error texts. */

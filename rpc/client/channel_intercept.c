@@ -24,7 +24,8 @@ vc_channel_intercept(struct vc_channel *channel,
     return vc__interceptors_add(&channel->interceptors, interceptor);
 }
 
-/* Milliseconds that the interceptors have left of the timeout; at least 1. */
+/* Milliseconds that the interceptors have left of the timeout, at least 1;
+ * VC_NO_DEADLINE if there is none. */
 static uint32_t
 channel_intercept_ms_left(const struct vc_interception *i)
 {
@@ -35,7 +36,8 @@ channel_intercept_ms_left(const struct vc_interception *i)
     return us == 0 ? 1 : (uint32_t)((us + 999) / 1000);
 }
 
-/* Makes the call, and reports its request and its reply. */
+/* Makes the call, for call_lead(), and reports its request, if that can be
+ * packed, and its reply. Returns as vc__channel_call(). The caller's thread. */
 static enum vc_status
 channel_intercept_call_pass(struct vc_interception *i,
                             struct vc_channel *channel, const void *request,
@@ -58,8 +60,9 @@ channel_intercept_call_pass(struct vc_interception *i,
     return status;
 }
 
-/* Reports the end as the caller gets it. It is kept in *error, as callbacks may
- * set other errors on this thread. */
+/* Reports the end as the caller gets it, on the thread that ends the call or
+ * closes the stream. It is kept in *error, as callbacks may set other errors on
+ * this thread. */
 static void
 channel_intercept_call_finish(struct vc_interception *i,
                               const struct vc__error *error,
@@ -76,7 +79,9 @@ channel_intercept_call_finish(struct vc_interception *i,
     vc__interception_finish(i, &end, vc__now());
 }
 
-/* Initialises *i with a copy of the options, which interceptors may change. */
+/* Initialises *i with a copy of the options, which interceptors may change.
+ * Called for calls of any kind and streams. VC_INVALID_ARGUMENT if an option is
+ * not allowed. */
 static enum vc_status
 call_init(struct vc_interception *i, struct vc_call_opts *opts,
           const struct vc_channel *channel, const struct vc_service *service,
@@ -97,7 +102,9 @@ call_init(struct vc_interception *i, struct vc_call_opts *opts,
     return VC_OK;
 }
 
-/* Runs the call, from the first start to the last finish. */
+/* Runs the call, from the first start to the last finish, for
+ * vc__channel_intercept_call(). Sets *reply, or *error to why there is none;
+ * error->status is VC_OK if the call succeeded. */
 static void
 call_lead(struct vc_interception *i, struct vc_channel *channel,
           const void *request, void **reply, struct vc__error *error)
@@ -148,6 +155,9 @@ struct kept {
     struct vc_result own_result; /* used if the program has none */
 };
 
+/* Makes the interception of a stream or an asynchronous call, on the thread
+ * that makes that. Holds the chain. NULL with an error if an option is not
+ * allowed or memory is short. */
 static struct kept *
 kept_new(struct vc_channel *channel, const struct vc_service *service,
          unsigned method, const struct vc_call_opts *opts)
@@ -169,7 +179,9 @@ kept_new(struct vc_channel *channel, const struct vc_service *service,
     return k;
 }
 
-/* Runs the start callbacks; on a refusal also the end, and frees k. */
+/* Runs the start callbacks and sets *i, on the thread that makes the stream or
+ * the call. On a refusal also runs the end, frees k, and returns the
+ * interceptor's status, which is this thread's last error. */
 static enum vc_status
 kept_start(struct kept *k, struct vc_interception **i)
 {

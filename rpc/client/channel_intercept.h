@@ -13,7 +13,8 @@
 #include "rpc/client/channel.h"
 #include "rpc/interceptor.h"
 
-/* vc_channel_call() on a channel that has interceptors. */
+/* vc_channel_call() on a channel that has interceptors. Returns the status of
+ * the one that refuses the call, else as vc_channel_call(). */
 enum vc_status vc__channel_intercept_call(struct vc_channel *channel,
                                           const struct vc_service *service,
                                           unsigned method, const void *request,
@@ -27,8 +28,10 @@ enum vc_status vc__channel_call(struct vc_channel *channel,
                                 const struct vc_call_opts *opts, void **reply);
 
 /* Starts the interception of a stream on a channel that has interceptors. On
- * VC_OK *i is the interception, which has the stream's options. Otherwise the
- * stream was refused, and there is nothing to close. */
+ * VC_OK *i is the interception, which has the stream's options;
+ * vc__channel_intercept_close() must follow. Otherwise an interceptor has
+ * refused the stream, an option is not allowed, or memory is short: there is
+ * nothing to close, and the error is the thread's last. */
 enum vc_status vc__channel_intercept_open(struct vc_channel *channel,
                                           const struct vc_service *service,
                                           unsigned method,

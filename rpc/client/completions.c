@@ -4,7 +4,8 @@
  * Completion queues. A queue lists the ended calls themselves, so that no end
  * is lost if memory is short. A thread that waits advances the engine that
  * calls of this queue are under way on; if there are several, one after the
- * other. Any thread, except over_by_queue(). */
+ * other. Any thread of the program, but over_by_queue() runs on the holder. The
+ * lock is the queue's. */
 #include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -42,7 +43,8 @@ struct vc_completions {
 
 /* --- the descriptor ---------------------------------------------------- */
 
-/* Under the lock. */
+/* Makes the descriptor readable, if there is one: an ended call is in the
+ * queue. Under the lock. */
 static void
 fd_raise(struct vc_completions *q)
 {
@@ -53,7 +55,8 @@ fd_raise(struct vc_completions *q)
         return;
 }
 
-/* Under the lock, when the last ended call is taken. */
+/* Makes it unreadable: called by ended_take() when the last ended call is
+ * taken. Under the lock. */
 static void
 fd_lower(struct vc_completions *q)
 {
@@ -110,7 +113,8 @@ vc_completions_new(struct vc_runtime *runtime, struct vc_completions **queue)
     return VC_OK;
 }
 
-/* Under the lock, which it releases. */
+/* Drops a reference to the queue, for vc_completions_free() or a call that is
+ * over; the last one frees it. Under the lock, which it releases. */
 static void
 completions_queue_put(struct vc_completions *q)
 {
@@ -125,7 +129,8 @@ completions_queue_put(struct vc_completions *q)
     free(q);
 }
 
-/* Frees an ended call whose queue was freed. */
+/* Frees an ended call, with its reply, if no thread took it before its queue
+ * was freed. Called by vc_completions_free() or over_by_queue(). */
 static void
 completions_drop(struct vc_async *a)
 {
@@ -154,6 +159,7 @@ vc_completions_free(struct vc_completions *q)
 
 /* --- calls ------------------------------------------------------------- */
 
+/* Returns the index in under_way[] of an engine of the queue's runtime. */
 static unsigned
 engine_number(const struct vc_completions *q, const struct vc__engine *e)
 {
@@ -163,8 +169,9 @@ engine_number(const struct vc_completions *q, const struct vc__engine *e)
     return (unsigned)(p - q->runtime->progress);
 }
 
-/* Under the lock. A looker that is the holder of its engine sleeps where only a
- * kick wakes it, unless this thread is that holder. */
+/* Wakes a thread in completions_look(). Under the lock. A looker that is the
+ * holder of its engine sleeps where only a kick wakes it, unless this thread is
+ * that holder (`held`). */
 static void
 looker_wake(struct looker *l, const struct vc__engine *held)
 {
@@ -178,7 +185,8 @@ looker_wake(struct looker *l, const struct vc__engine *held)
 }
 
 /* A call begins on an engine that no call of this queue was under way on:
- * threads that look at other engines must look at it, too. Under the lock. */
+ * threads that look at other engines must look at it, too. For call_join(),
+ * under the lock. */
 static void
 lookers_move(struct vc_completions *q, const struct vc__engine *e)
 {
@@ -190,7 +198,8 @@ lookers_move(struct vc_completions *q, const struct vc__engine *e)
     }
 }
 
-/* Called before the call starts. */
+/* Called by vc_channel_call_queued() before the call starts: the queue counts
+ * it, and lives until it is over. */
 static void
 call_join(struct vc_completions *q, struct vc_async *a)
 {
@@ -202,7 +211,9 @@ call_join(struct vc_completions *q, struct vc_async *a)
     pthread_mutex_unlock(&q->lock);
 }
 
-/* over() of the call, on the holder of its engine. */
+/* over() of the call: async_finish() calls it on the holder of its engine. Puts
+ * the call into the queue and wakes one looker; if the queue was freed, frees
+ * the call. */
 static void
 over_by_queue(struct vc_async *a)
 {
@@ -258,7 +269,8 @@ vc_channel_call_queued(struct vc_channel *channel,
 
 /* --- waiting ----------------------------------------------------------- */
 
-/* Fills the program's completion, and drops the call. */
+/* Fills the program's completion, which then owns the reply, and drops the
+ * call. */
 static void
 completion_fill(struct vc_completion *c, struct vc_async *a)
 {
@@ -276,7 +288,8 @@ completion_fill(struct vc_completion *c, struct vc_async *a)
     vc__async_put(a);
 }
 
-/* Under the lock. NULL if there is none. */
+/* Takes the oldest ended call, with its reference. Under the lock. NULL if
+ * there is none. */
 static struct vc_async *
 ended_take(struct vc_completions *q)
 {
@@ -291,8 +304,8 @@ ended_take(struct vc_completions *q)
     return a;
 }
 
-/* Under the lock. Returns the next engine with calls, or the first if none has
- * any. *only is set if no other engine has calls. */
+/* For completions_look(), under the lock. Returns the next engine with calls,
+ * or the first if none has any. *only is set if no other engine has calls. */
 static struct vc__engine *
 engine_choose(struct vc_completions *q, bool *only)
 {
@@ -309,7 +322,9 @@ engine_choose(struct vc_completions *q, bool *only)
     return &q->runtime->progress[chosen].engine;
 }
 
-/* Waits until this thread is woken, until `until`, or for its slice of time. */
+/* For ended_await(): waits, advancing an engine, until this thread is woken,
+ * until `until`, or for its slice of time. Returns at once if an ended call is
+ * in the queue. */
 static void
 completions_look(struct vc_completions *q, uint64_t until)
 {
@@ -335,6 +350,8 @@ completions_look(struct vc_completions *q, uint64_t until)
     pthread_mutex_unlock(&q->lock);
 }
 
+/* Calls ended_take() under the lock, for vc_completions_next() and
+ * ended_await(). */
 static struct vc_async *
 ended_next(struct vc_completions *q)
 {
@@ -346,7 +363,8 @@ ended_next(struct vc_completions *q)
     return a;
 }
 
-/* Waits for an ended call, at most until `until`; NULL if there is none. */
+/* For vc_completions_next(): waits for an ended call, at most until `until`;
+ * NULL if there is none. */
 static struct vc_async *
 ended_await(struct vc_completions *q, uint64_t until)
 {

@@ -20,10 +20,8 @@
 /* --- of a request ------------------------------------------------------ */
 
 /* Packs a program's entries, the attempt's number (1: the first) and its
- * priority (enum vc_priority) into memory that the caller frees by free().
- * Called when an attempt is prepared, on the thread that makes the call; for a
- * further one of a call that does not block, on the holder. An error is the
- * thread's last.
+ * priority (enum vc_priority) into memory that the caller frees by free(). On
+ * the thread that makes the call; the holder for later attempts and hedges.
  * VC_INVALID_ARGUMENT    an entry is not allowed
  * VC_RESOURCE_EXHAUSTED  more than VC_METADATA_MAX bytes; no memory */
 enum vc_status vc__metadata_pack(const struct vc_metadata *entries, size_t n,

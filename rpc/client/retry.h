@@ -60,10 +60,9 @@ enum vc__retry {
 /* Decides whether another attempt follows, *wait_us from now. Normally there
  * must be time for an attempt that takes as long as this one: otherwise a less
  * useful error would replace this one. A call that waits for its server to be
- * ready does so until its deadline, and *wait_us may end there. Otherwise a
- * failure with VC_UNAVAILABLE or VC_RESOURCE_EXHAUSTED charges the budget, even
- * if no attempt follows. The caller owns the seed. *wait_us is valid only for
- * VC__RETRY_AGAIN. */
+ * ready does so until its deadline, and *wait_us may end there. Other failures
+ * that may pass charge the budget, even if no attempt follows. The caller owns
+ * the seed. */
 enum vc__retry vc__retry_again(const struct vc__retry_policy *policy,
                                struct vc__retry_budget *budget,
                                const struct vc__retry_facts *facts,

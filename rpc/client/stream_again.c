@@ -5,7 +5,8 @@
  * client knows it, and what the program sends is parked. A rest ends by its
  * timer, the deadline, a cancel, or the channel's closing. Each of these clears
  * `resting` under the stream's lock; the one that finds it set goes on with the
- * call. */
+ * call. Static functions run on the thread of the function that calls them, or
+ * where their comments say. */
 #include "rpc/client/stream_again.h"
 
 #include <stdlib.h>
@@ -16,14 +17,16 @@
 
 /* --- may it be tried again? ----------------------------------------------- */
 
-/* True if all that the peer would need again is kept. A client's messages are
- * not kept once they were handed to a link. */
+/* For vc__client_stream_again(): true if all that the peer would need again is
+ * kept. A client's messages are not kept once they were handed to a link. */
 static bool
 is_at_hand(const struct vc__client_stream *c)
 {
     return c->request.session == NULL || !vc__client_stream_up(c);
 }
 
+/* For vc__client_stream_again(): asks rpc/client/retry.h, and counts what it
+ * says. True if another attempt is to follow after *wait_us. */
 static bool
 policy_allows(struct vc__client_stream *c, const struct vc__error *error,
               uint64_t now, uint64_t *wait_us)
@@ -64,7 +67,8 @@ policy_allows(struct vc__client_stream *c, const struct vc__error *error,
 
 /* --- resting -------------------------------------------------------------- */
 
-/* Under the lock. */
+/* Posts the rest's task, rest_run(), unless it is posted. Under the stream's
+ * lock, on any thread. */
 static void
 rest_post(struct vc__client_stream *c)
 {
@@ -74,7 +78,8 @@ rest_post(struct vc__client_stream *c)
     vc__engine_post(c->stream.engine, &c->rest);
 }
 
-/* Any thread, inside vc_channel_close(), under the lock of retry_waits. */
+/* broken() of the rest: any thread, inside vc_channel_close(), under the lock
+ * of retry_waits. rest_run() then ends the call. */
 static void
 stream_again_on_broken(struct vc__retry_wait *p)
 {
@@ -88,7 +93,8 @@ stream_again_on_broken(struct vc__retry_wait *p)
     pthread_mutex_unlock(&c->stream.lock);
 }
 
-/* False if the call was cancelled or has ended: there is no rest. */
+/* For vc__client_stream_again(): begins the rest, until `until`. False if the
+ * call was cancelled or has ended: there is no rest. */
 static bool
 rest_begin(struct vc__client_stream *c, const struct vc__error *why,
            uint64_t until)
@@ -110,8 +116,8 @@ rest_begin(struct vc__client_stream *c, const struct vc__error *why,
     return rests;
 }
 
-/* Ends the rest. True for only one caller, which must start the call again
- * (`starts`) or end it. */
+/* On the holder: ends the rest. True for only one caller, which must start the
+ * call again (`starts`) or end it. */
 static bool
 rest_take(struct vc__client_stream *c, bool starts)
 {
@@ -126,8 +132,8 @@ rest_take(struct vc__client_stream *c, bool starts)
     return mine;
 }
 
-/* For the caller that has ended the rest. The call still keeps the channel
- * entered. */
+/* Any thread, for the caller that has ended the rest, or could not begin it.
+ * The call still keeps the channel entered. */
 static void
 rest_leave(struct vc__client_stream *c)
 {
@@ -135,7 +141,8 @@ rest_leave(struct vc__client_stream *c)
     vc__asyncs_leave(c->channel, c->stream.engine);
 }
 
-/* True if the call has waited for its server until its deadline. */
+/* For vc__client_stream_again(): true if the call has waited for its server
+ * until its deadline. */
 static bool
 stream_again_is_late(const struct vc__client_stream *c,
                      const struct vc__error *error, uint64_t now)
@@ -182,6 +189,7 @@ struct renewed {
     uint8_t metadata[];
 };
 
+/* Drops a reference, for the stream or a link; the last one frees the CALL. */
 static void
 renewed_put(struct renewed *r)
 {
@@ -189,8 +197,8 @@ renewed_put(struct renewed *r)
         free(r);
 }
 
-/* hold() and done() of a further CALL, for the link: any thread; done() under
- * the link's lock. */
+/* hold() of a further CALL: a link gets it. Any thread, under the pool's
+ * lock. */
 static void
 renewed_hold(struct vc__send *send)
 {
@@ -201,6 +209,8 @@ renewed_hold(struct vc__send *send)
     vc__stream_has_link(r->stream);
 }
 
+/* done() of a further CALL: the link no longer uses it. Any thread, under the
+ * link's lock. */
 static void
 renewed_done(struct vc__send *send, enum vc__send_end end)
 {
@@ -220,8 +230,9 @@ vc__client_stream_unrenew(struct vc__client_stream *c)
     c->request.send = &c->call;
 }
 
-/* With our own metadata, which say how often the call was tried, then the
- * program's. */
+/* For stream_again_renew(): a CALL with our own metadata, which say how often
+ * the call was tried, then the program's. It has one reference, the stream's.
+ * NULL if memory is short. */
 static struct renewed *
 renewed_new(struct vc__client_stream *c)
 {
@@ -252,7 +263,8 @@ renewed_new(struct vc__client_stream *c)
     return r;
 }
 
-/* Makes the CALL of the next attempt. False if memory is short. */
+/* For stream_again_resume(): makes the CALL of the next attempt. False if
+ * memory is short. */
 static bool
 stream_again_renew(struct vc__client_stream *c, uint64_t now)
 {
@@ -271,8 +283,8 @@ stream_again_renew(struct vc__client_stream *c, uint64_t now)
     return true;
 }
 
-/* Takes the first parked frame. NULL if there is none; then frames are no
- * longer parked. */
+/* For parked_go(): takes the first parked frame. NULL if there is none; then
+ * frames are no longer parked. */
 static struct vc__send *
 parked_take(struct vc__client_stream *c)
 {
@@ -291,8 +303,8 @@ parked_take(struct vc__client_stream *c)
     return send;
 }
 
-/* The attempt has failed again: parks the frame, or drops it if the call is
- * over. */
+/* For parked_go(), when the attempt has failed again: parks the frame, or drops
+ * it if the call is over. */
 static void
 parked_return(struct vc__client_stream *c, struct vc__send *send)
 {
@@ -307,7 +319,8 @@ parked_return(struct vc__client_stream *c, struct vc__send *send)
         send->done(send, VC__SEND_LOST);
 }
 
-/* Sends the parked frames, after those that wait with the request. */
+/* On the holder, when an attempt has started: sends the parked frames, after
+ * those that wait with the request. */
 static void
 parked_go(struct vc__client_stream *c)
 {
@@ -332,9 +345,9 @@ vc__client_stream_waited(struct vc__client_stream *c, struct vc__error *error)
     error->outcome = VC_OUTCOME_NOT_EXECUTED;
 }
 
-/* On the holder, when it has ended the rest: starts the next attempt, or ends
- * the call. The channel may be freed after the call's end, so it is entered
- * once more meanwhile. */
+/* On the holder, when it has ended the rest, in on_rested() or rest_run():
+ * starts the next attempt, or ends the call. The channel may be freed after the
+ * call's end, so it is entered once more meanwhile. */
 static void
 stream_again_resume(struct vc__client_stream *c)
 {
@@ -359,7 +372,7 @@ stream_again_resume(struct vc__client_stream *c)
     vc__channel_leave(channel);
 }
 
-/* On the holder. */
+/* fire() of the rest's timer, on the holder. */
 static void
 on_rested(struct vc__timer *timer)
 {
@@ -374,7 +387,8 @@ on_rested(struct vc__timer *timer)
 
 /* --- ends of rests -------------------------------------------------------- */
 
-/* On the holder: the channel was closed during the rest. */
+/* On the holder, for rest_run(): the channel was closed during the rest. Ends
+ * the call. */
 static void
 stream_again_closed(struct vc__client_stream *c)
 {
@@ -387,7 +401,8 @@ stream_again_closed(struct vc__client_stream *c)
     vc__client_stream_end(c, VC__STREAM_EV_LINK_LOST, &error);
 }
 
-/* A task: runs on the holder, when a rest begins, or was ended or broken. */
+/* The rest's task: runs on the holder, when a rest begins, or was ended or
+ * broken. */
 static void
 rest_run(struct vc__task *task)
 {

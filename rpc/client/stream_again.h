@@ -5,8 +5,8 @@
  * that another attempt needs. That is the request of a client that does not
  * stream; otherwise the messages, until the first link has them.
  *
- * Any thread, without the stream's lock; vc__client_stream_rest_end() under
- * it.
+ * Any thread, without the stream's lock; vc__client_stream_rest_end() under it.
+ * A next attempt starts on the holder.
  *
  * Called by: stream_client.c (all). */
 #ifndef VC_RPC_STREAM_AGAIN_H
@@ -14,11 +14,13 @@
 
 #include "rpc/client/stream_client.h"
 
-/* Called when the stream is made. */
+/* Called by vc__client_stream_new(). */
 void vc__client_stream_rest_init(struct vc__client_stream *c);
 
-/* Called where the attempt has failed with *error. True if another one follows
- * after a rest; otherwise the call ends with *error, which may have changed. */
+/* Called when the attempt has ended with *error: on the holder, or where the
+ * request failed inside vc__client_start() or vc_channel_close(). True if
+ * another one follows after a rest. Otherwise the caller ends the call with
+ * *error, which may have changed. */
 bool vc__client_stream_again(struct vc__client_stream *c,
                              struct vc__error *error);
 
@@ -31,12 +33,13 @@ bool vc__client_stream_rest_end(struct vc__client_stream *c);
 void vc__client_stream_rest_leave(struct vc__client_stream *c);
 
 /* Sets the error of a call whose deadline has passed while it waited for its
- * server. */
+ * server; c->why is set. */
 void vc__client_stream_waited(struct vc__client_stream *c,
                               struct vc__error *error);
 
 /* Releases the CALL of a further attempt, if there is one. Called when another
- * one replaces it, or the stream is freed. */
+ * one replaces it, on the holder, or when the stream is freed, on any
+ * thread. */
 void vc__client_stream_unrenew(struct vc__client_stream *c);
 
 #endif

@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * See rpc/client/stream_client.h. Functions of the table client_ops are called
- * from rpc/stream as struct vc__stream_ops says, on_message() and on_window()
- * from the pool as struct vc__request says. */
+ * from rpc/stream as struct vc__stream_ops says, callbacks of the request from
+ * the pool as struct vc__request says: on the holder, or where it fails. */
 #include "rpc/client/stream_client.h"
 
 #include <stdlib.h>
@@ -20,7 +20,7 @@
 
 /* --- the end ----------------------------------------------------------- */
 
-/* Called at the call's end: marks it as over; parked frames are lost. */
+/* For vc__client_stream_end(): marks the call as over, drops parked frames. */
 static void
 over_set(struct vc__client_stream *c)
 {
@@ -57,7 +57,7 @@ vc__client_stream_end(struct vc__client_stream *c, enum vc__stream_event why,
     vc__stream_put(&c->stream);
 }
 
-/* Keeps the reply's message; false with *error set. */
+/* For reply_keep(): unpacks the reply's message; false with *error set. */
 static bool
 stream_client_reply_unpack(struct vc__client_stream *c,
                            const struct vc__reply_frame *reply,
@@ -88,6 +88,8 @@ stream_client_reply_unpack(struct vc__client_stream *c,
     return false;
 }
 
+/* For on_replied(): keeps the reply's message, if its method allows the length;
+ * false with *error set. */
 static bool
 reply_keep(struct vc__client_stream *c, const struct vc__reply_frame *reply,
            struct vc__error *error)
@@ -100,7 +102,8 @@ reply_keep(struct vc__client_stream *c, const struct vc__reply_frame *reply,
     return false;
 }
 
-/* Keeps the reply's metadata for vc_stream_result(); false with *error set. */
+/* For on_replied(): keeps the reply's metadata for vc_stream_result(); false
+ * with *error set. */
 static bool
 metadata_keep(struct vc__client_stream *c, const struct vc__reply_frame *reply,
               struct vc__error *error)
@@ -125,7 +128,8 @@ metadata_keep(struct vc__client_stream *c, const struct vc__reply_frame *reply,
     return b != NULL;
 }
 
-/* A call whose deadline has passed ends as if this end had noticed it first. */
+/* Sets *error, for on_replied(). A call whose deadline has passed ends as if
+ * this end had noticed it first. */
 static void
 error_of_reply(const struct vc__client_stream *c, struct vc__error *error,
                const struct vc__reply_frame *reply)
@@ -138,7 +142,7 @@ error_of_reply(const struct vc__client_stream *c, struct vc__error *error,
     error->outcome = reply->outcome;
 }
 
-/* On the holder, without locks. */
+/* replied() of the request: on the holder, without locks. */
 static void
 on_replied(struct vc__request *r, const struct vc__reply_frame *reply)
 {
@@ -162,7 +166,8 @@ on_replied(struct vc__request *r, const struct vc__reply_frame *reply)
         vc__client_stream_end(c, VC__STREAM_EV_REPLY, &error);
 }
 
-/* On the holder, or inside vc__client_start() or vc_channel_close(). */
+/* failed() of the request: on the holder, or inside vc__client_start() or
+ * vc_channel_close(). */
 static void
 stream_client_on_failed(struct vc__request *r, const struct vc__error *why)
 {
@@ -175,8 +180,8 @@ stream_client_on_failed(struct vc__request *r, const struct vc__error *why)
         vc__client_stream_end(c, VC__STREAM_EV_LINK_LOST, &error);
 }
 
-/* Enters the channel, unless the call has ended: then the channel may be
- * closed. A stream whose message was lost ends before its call. */
+/* Any thread. Enters the channel; false if the call has ended: then the channel
+ * may be closed. A stream whose message was lost ends before its call. */
 static bool
 client_enter(struct vc__client_stream *c)
 {
@@ -197,8 +202,8 @@ enum give_up {
     GIVE_UP_REST, /* no client knows the call */
 };
 
-/* A call that is being started is abandoned later, by
- * vc__client_stream_started(). */
+/* Under the lock, for give_up_begin(). A call that is being started is
+ * abandoned later, by vc__client_stream_started(). */
 static void
 give_up_later(struct vc__client_stream *c, const struct vc__error *error)
 {
@@ -207,6 +212,8 @@ give_up_later(struct vc__client_stream *c, const struct vc__error *error)
     c->unwanted = true;
 }
 
+/* For client_give_up(), on any thread: what that must do. Only one caller gets
+ * more than GIVE_UP_NOT. */
 static enum give_up
 give_up_begin(struct vc__client_stream *c, const struct vc__error *error)
 {
@@ -223,7 +230,9 @@ give_up_begin(struct vc__client_stream *c, const struct vc__error *error)
     return what;
 }
 
-/* Any thread. A thread that waits in the stream may be the holder, asleep. */
+/* give_up(), also called here: any thread. False also if the call is still
+ * being started: then it ends later. A thread that waits in the stream may be
+ * the holder, asleep. */
 static bool
 client_give_up(struct vc_stream *s, const struct vc__error *why)
 {
@@ -300,7 +309,7 @@ cancel_run(struct vc__task *task)
     vc__stream_put(&c->stream);
 }
 
-/* Any thread, under a canceller's lock. */
+/* cancel() of the call: any thread, under a canceller's lock. */
 static void
 stream_client_on_cancel(struct vc__cancelling *cancelling)
 {
@@ -349,8 +358,8 @@ vc__client_stream_started(struct vc__client_stream *c)
 
 /* --- the stream's operations: see struct vc__stream_ops ------------------ */
 
-/* Parks the frame if the call rests; returns true then. *starts identifies the
- * attempt. */
+/* For client_put(): parks the frame if the call rests; returns true then.
+ * *starts identifies the attempt. */
 static bool
 parked_add(struct vc__client_stream *c, struct vc__send *send, unsigned *starts)
 {
@@ -365,8 +374,8 @@ parked_add(struct vc__client_stream *c, struct vc__send *send, unsigned *starts)
     return parks;
 }
 
-/* The attempt has failed: waits until the call rests, is started again, or has
- * ended. */
+/* For client_put(), when the attempt has failed: waits until the call rests, is
+ * started again, or has ended. */
 static void
 decision_await(struct vc__client_stream *c, unsigned starts)
 {
@@ -378,6 +387,7 @@ decision_await(struct vc__client_stream *c, unsigned starts)
     pthread_mutex_unlock(&s->lock);
 }
 
+/* put(): parks the frame, or gives it to the pool. May wait meanwhile. */
 static bool
 client_put(struct vc_stream *s, struct vc__send *send)
 {
@@ -398,6 +408,7 @@ client_put(struct vc_stream *s, struct vc__send *send)
     return good;
 }
 
+/* expire(): ends the call with VC_DEADLINE_EXCEEDED. */
 static void
 client_expire(struct vc_stream *s)
 {
@@ -407,6 +418,7 @@ client_expire(struct vc_stream *s)
     give_up_await(s, &error);
 }
 
+/* free(), also of a stream that was never started. */
 static void
 client_free(struct vc_stream *s)
 {
@@ -441,14 +453,14 @@ vc__client_stream_user_leave(struct vc__client_stream *c)
         vc__client_stream_seen(&c->stream);
 }
 
-/* After on_end(): the callbacks no longer use the stream. */
+/* ended(), after on_end(): the callbacks no longer use the stream. */
 static void
 client_ended(struct vc_stream *s)
 {
     vc__client_stream_user_leave(vc__client_stream_of(s));
 }
 
-/* A lost message has ended the stream, but not its call. */
+/* over(): ends a call of which a lost message has ended only the stream. */
 static enum vc_status
 client_over(struct vc_stream *s)
 {
@@ -460,7 +472,7 @@ client_over(struct vc_stream *s)
     return vc__stream_status(s);
 }
 
-/* The runtime lives until the channel has been left. */
+/* left(): lets the channel be freed. The runtime lives until then. */
 static void
 client_left(struct vc_stream *s)
 {
@@ -484,8 +496,8 @@ static const struct vc__stream_ops client_ops = {.put = client_put,
 
 /* --- received frames: on the holder, under the pool's lock --------------- */
 
-/* Keeps the metadata of the first message. False if they end the stream; *loss
- * says why if they could not be kept. */
+/* For on_message(): keeps the metadata of the first message. False if they end
+ * the stream; *loss says why if they could not be kept. */
 static bool
 initial_keep(struct vc__client_stream *c, const struct vc__metadata *m,
              const char **loss)
@@ -512,6 +524,7 @@ initial_keep(struct vc__client_stream *c, const struct vc__metadata *m,
     return true;
 }
 
+/* message() of the request: gives the message to the stream. */
 static bool
 on_message(struct vc__request *r, const struct vc__metadata *m,
            const uint8_t *body, uint32_t len, const char *loss)
@@ -525,6 +538,7 @@ on_message(struct vc__request *r, const struct vc__metadata *m,
     return vc__stream_message(&c->stream, body, len, loss);
 }
 
+/* window() of the request: the client may send up to this end. */
 static bool
 on_window(struct vc__request *r, uint32_t end)
 {
@@ -532,8 +546,7 @@ on_window(struct vc__request *r, uint32_t end)
         &caa_container_of(r, struct vc__client_stream, request)->stream, end);
 }
 
-/* hold() and done() of the CALL, for the link: any thread; done() under the
- * link's lock. */
+/* hold() of the CALL: a link gets it. Any thread, under the pool's lock. */
 static void
 call_hold(struct vc__send *send)
 {
@@ -544,6 +557,7 @@ call_hold(struct vc__send *send)
     vc__stream_has_link(s);
 }
 
+/* done() of the CALL: the link is done with it. Any thread, under its lock. */
 static void
 call_done(struct vc__send *send, enum vc__send_end end)
 {

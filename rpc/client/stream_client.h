@@ -84,22 +84,26 @@ vc__client_stream_up(const struct vc__client_stream *c)
 }
 
 /* Creates a stream with its callbacks for frames and the end. All else is zero.
- * It has one reference, the caller's. NULL if memory is short. */
+ * It has one reference, the caller's. NULL if memory is short. Called when a
+ * stream is opened. */
 struct vc__client_stream *vc__client_stream_new(void);
 
 /* Called before the start: sets the deadline and the cancellers from complete
  * options. The call can be cancelled once it has joined c->cancelling. On
- * VC_CANCELLED or VC_DEADLINE_EXCEEDED it need not be started. */
+ * VC_CANCELLED, VC_DEADLINE_EXCEEDED or VC_RESOURCE_EXHAUSTED, as this thread's
+ * last error, it must not be started. */
 enum vc_status vc__client_stream_limit(struct vc__client_stream *c,
                                        const struct vc_call_opts *opts,
                                        uint64_t now);
 
-/* Called after vc__client_start(): the client has the request. From now on the
+/* Called after vc__client_start(), by the thread that opens the stream, or on
+ * the holder for a further attempt: the client has the request. From now on the
  * call can be cancelled, and is if that was requested meanwhile. */
 void vc__client_stream_started(struct vc__client_stream *c);
 
-/* Ends the call; called once, by the thread that decides the end. May free the
- * stream. */
+/* Ends the call; called once, by the thread that decides the end: the holder,
+ * or any that cancels the call, starts it, or closes the channel. Leaves the
+ * channel. May free the stream. */
 void vc__client_stream_end(struct vc__client_stream *c,
                            enum vc__stream_event why,
                            const struct vc__error *error);
@@ -108,15 +112,17 @@ void vc__client_stream_end(struct vc__client_stream *c,
  * setting its end, waits for that, unless the stream has callbacks. */
 void vc__client_stream_cancel(struct vc_stream *s);
 
-/* The call has ended, and no other thread uses the stream: reports the end to
- * its interceptors, of which there are some. */
+/* Called by vc_stream_close(), or for callbacks by the last user: the call has
+ * ended, and no other thread uses the stream. Reports the end to its
+ * interceptors, of which there are some, and frees the interception. */
 void vc__client_stream_seen(struct vc_stream *s);
 
 /* Removes one of the two users of a stream with callbacks: called by
  * vc_stream_close(), and after on_end(). */
 void vc__client_stream_user_leave(struct vc__client_stream *c);
 
-/* Frees a stream that was never started. */
+/* Frees a stream that was never started, on the thread that wanted to open
+ * it. */
 void vc__client_stream_free(struct vc__client_stream *c);
 
 #endif

@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * What a program does with a stream that it has opened, except sending and
- * receiving: on its own threads, see verbcall/stream.h. */
+ * receiving: on any of its threads, also inside callbacks. verbcall/stream.h
+ * says what each function does and returns. */
 #include <verbcall/call.h>
 
 #include "rpc/client/stream_client.h"
@@ -11,8 +12,9 @@
 
 /* --- ending ------------------------------------------------------------- */
 
-/* Receives and drops the remaining messages; otherwise the server would wait
- * for room. */
+/* For vc_stream_finish(): receives and drops the remaining messages; otherwise
+ * the server would wait for room. Returns how the call has ended, or why a
+ * message could not be received. */
 static enum vc_status
 rest_drop(struct vc_stream *s)
 {

@@ -1,7 +1,10 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Opens a stream at the client's end: any thread. */
+ * Opens a stream at the client's end: any thread of the program. All static
+ * functions but stream_open_on_broken() run on that thread, called by
+ * vc_stream_open() and vc_stream_start(), directly or not. An error is then
+ * that thread's last. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,7 +21,8 @@
 
 /* --- opening ----------------------------------------------------------- */
 
-/* Packs the request, if the client does not stream. */
+/* Packs the request, if the client does not stream. VC_INVALID_ARGUMENT or
+ * VC_RESOURCE_EXHAUSTED if it cannot be sent. */
 static enum vc_status
 call_pack(struct vc__client_stream *c, const void *request)
 {
@@ -45,6 +49,8 @@ call_pack(struct vc__client_stream *c, const void *request)
     return VC_OK;
 }
 
+/* Packs the metadata of the CALL, if there are any. Errors as of
+ * vc__metadata_pack(). */
 static enum vc_status
 metadata_pack(struct vc__client_stream *c, const struct vc_call_opts *opts)
 {
@@ -59,6 +65,7 @@ metadata_pack(struct vc__client_stream *c, const struct vc_call_opts *opts)
     return status;
 }
 
+/* Fills in the CALL of a stream that is prepared, before call_start(). */
 static void
 call_fill(struct vc__client_stream *c, unsigned method)
 {
@@ -70,6 +77,8 @@ call_fill(struct vc__client_stream *c, unsigned method)
     c->call.body = c->body;
 }
 
+/* Makes a stream of this channel, with the caller's reference, for
+ * stream_begin(). NULL if memory is short. */
 static struct vc__client_stream *
 stream_new(struct vc_channel *channel, const struct vc_service *service,
            unsigned method)
@@ -95,7 +104,8 @@ stream_new(struct vc_channel *channel, const struct vc_service *service,
     return c;
 }
 
-/* Any thread, inside vc_channel_close(), under the lock of retry_waits. */
+/* broken() of a stream with callbacks: any thread, inside vc_channel_close(),
+ * under the lock of retry_waits. Ends the program's pause. */
 static void
 stream_open_on_broken(struct vc__retry_wait *p)
 {
@@ -103,7 +113,8 @@ stream_open_on_broken(struct vc__retry_wait *p)
         &caa_container_of(p, struct vc__client_stream, retry_wait)->stream);
 }
 
-/* A stream with callbacks keeps the channel until the last callback. */
+/* Gives the callbacks to the stream before its call starts. A stream with
+ * callbacks keeps the channel until the last callback. */
 static void
 events_join(struct vc__client_stream *c, struct vc__stream_events *events)
 {
@@ -116,7 +127,8 @@ events_join(struct vc__client_stream *c, struct vc__stream_events *events)
         vc__stream_events_hurry(&c->stream);
 }
 
-/* The call may be cancelled as soon as it has joined. */
+/* Starts the call, which takes a reference, for stream_begin(). The call may be
+ * cancelled as soon as it has joined. */
 static void
 call_start(struct vc__client_stream *c, uint64_t now,
            struct vc__stream_events *events)
@@ -134,7 +146,8 @@ call_start(struct vc__client_stream *c, uint64_t now,
     vc__client_stream_started(c);
 }
 
-/* Does all that may fail; the channel is entered. */
+/* Does all that may fail, for stream_begin(), with the channel entered. After
+ * an error the caller frees the stream. */
 static enum vc_status
 stream_open_prepare(struct vc__client_stream *c,
                     const struct vc_service *service, const void *request,
@@ -152,7 +165,7 @@ stream_open_prepare(struct vc__client_stream *c,
     return vc__client_stream_limit(c, opts, now);
 }
 
-/* Refuses options that a stream cannot have. */
+/* Refuses options that a stream cannot have, with VC_INVALID_ARGUMENT. */
 static enum vc_status
 stream_opts_check(const struct vc_method *method,
                   const struct vc_call_opts *opts)
@@ -164,7 +177,8 @@ stream_opts_check(const struct vc_method *method,
     return vc__hedge_check(method, opts->hedge_ms);
 }
 
-/* stream_open() of a method that streams. */
+/* stream_open() of a method that streams: without the names of service and
+ * method in the error's text. */
 static enum vc_status
 stream_begin(struct vc_channel *channel, const struct vc_service *service,
              unsigned method, const void *request,
@@ -199,7 +213,9 @@ stream_begin(struct vc_channel *channel, const struct vc_service *service,
     return VC_OK;
 }
 
-/* On success the stream owns the events. */
+/* vc_stream_open() or vc_stream_start() without interceptors; events is NULL
+ * for the former. On success the stream owns the events, and the caller
+ * *stream. */
 static enum vc_status
 stream_open(struct vc_channel *channel, const struct vc_service *service,
             unsigned method, const void *request,
@@ -217,7 +233,8 @@ stream_open(struct vc_channel *channel, const struct vc_service *service,
                                                 service->methods[method].name);
 }
 
-/* stream_open() through the channel's interceptors. */
+/* stream_open() through the channel's interceptors; returns the status of the
+ * one that refuses the stream. */
 static enum vc_status
 stream_open_seen(struct vc_channel *channel, const struct vc_service *service,
                  unsigned method, const void *request,
