@@ -68,11 +68,8 @@ vc__peer_is(const struct vc__peer *peer, const struct vc__link *link)
 
 /* --- links ------------------------------------------------------------- */
 
-/* For vc__peer_join() and vc__peer_leave(): binds loose sessions that have
- * calls in progress or are to be closed. The others wait for their next call.
- * Holder. */
-static void
-loose_bind(struct vc__peer *peer)
+void
+vc__peer_loose_bind(struct vc__peer *peer)
 {
     struct vc__session *s, *next;
     CDS_LIST_HEAD(loose); /* sessions that find no memory become loose again */
@@ -95,7 +92,7 @@ vc__peer_join(struct vc__peer *peer, struct vc__pool_link *pl)
     pl->peer = peer;
     cds_list_add_tail(&pl->node, &peer->links);
     peer->n_links++;
-    loose_bind(peer);
+    vc__peer_loose_bind(peer);
 }
 
 void
@@ -109,7 +106,7 @@ vc__peer_leave(struct vc__peer *peer, struct vc__pool_link *pl)
     vc__link_close_io(&pl->link);
     cds_list_for_each_entry_safe (s, next, &pl->sessions, node)
         vc__session_unbind(s);
-    loose_bind(peer);
+    vc__peer_loose_bind(peer);
 }
 
 bool

@@ -10,8 +10,8 @@
  * thread.
  *
  * Called by: pool_link.c (new, is, join, leave, is_busy, push), pool.c (free,
- * is_busy, push), upgrade.c (place, is_busy), session.c (seat, unseat, reseat,
- * binding). */
+ * is_busy, push), upgrade.c (place, loose_bind, is_busy), session.c (seat,
+ * unseat, reseat, binding). */
 #ifndef VC_CM_PEER_H
 #define VC_CM_PEER_H
 
@@ -86,6 +86,10 @@ void vc__peer_join(struct vc__peer *peer, struct vc__pool_link *pl);
 /* A link of the peer is down: its sessions continue on other links, or wait.
  * Holder. */
 void vc__peer_leave(struct vc__peer *peer, struct vc__pool_link *pl);
+/* Binds loose sessions that have calls in progress or are to be closed. The
+ * others wait for their next call. Called when a link has joined or left, and
+ * when one takes calls again. */
+void vc__peer_loose_bind(struct vc__peer *peer);
 
 /* True if any session has calls in progress. Called by the holder. */
 bool vc__peer_is_busy(const struct vc__peer *peer);

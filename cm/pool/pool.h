@@ -15,13 +15,14 @@
  * count_one, describe), pool_link.c (refuse, requests_fail, grow,
  * count_replies, attempt_cancel, failed, peer_drop, launch, push, is_wanted,
  * attempt, hurry, waiters_take, waiters_wake, close_check, upgrade_joined,
- * upgrade_unused, upgrade_cancel, upgrade_suits, missed), client.c
- * (refuse_soon, requests_fail, want, grow), session.c (tidy, count_replies),
- * upgrade.c (count_one, attempt_hello, attempt_offer, log_transport, missed,
- * link_new), session_reply.c (count_replies, message_max), pool.c (tally_open,
- * attempt_init, attempt_begin, attempt_cancel, attempt_is_under_way,
- * upgrade_init, upgrade_cancel, look, former_check), pool_connect.c (failed,
- * attempt, missed, link_new), many files (count). */
+ * upgrade_lost, upgrade_log, upgrade_unused, upgrade_cancel, upgrade_suits,
+ * missed), client.c (refuse_soon, requests_fail, want, grow), session.c (tidy,
+ * count_replies), upgrade.c (count_one, attempt_hello, attempt_offer,
+ * log_transport, missed, link_new), session_reply.c (count_replies,
+ * message_max), pool.c (tally_open, attempt_init, attempt_begin,
+ * attempt_cancel, attempt_is_under_way, upgrade_init, upgrade_cancel, look,
+ * former_check), pool_connect.c (failed, attempt, missed, link_new), many files
+ * (count). */
 #ifndef VC_CM_POOL_H
 #define VC_CM_POOL_H
 
@@ -312,6 +313,12 @@ void vc__upgrade_init(struct vc__pool *p);
 /* A link has joined the pool's peer: closes links by worse transports, and
  * looks for a better transport. */
 void vc__upgrade_joined(struct vc__pool *p, struct vc__pool_link *pl);
+/* A link was lost. If only links are left that stay for their streams, the best
+ * of them take calls again. Under the lock. */
+void vc__upgrade_lost(struct vc__pool *p);
+/* Logs by which transport calls go, if it has changed. Called when a link of
+ * the peer has joined or was lost. */
+void vc__upgrade_log(struct vc__pool *p);
 /* A better link was up but could not join: looks again later. Called as that
  * link goes down. */
 void vc__upgrade_unused(struct vc__pool *p);

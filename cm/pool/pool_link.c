@@ -339,8 +339,7 @@ pool_link_on_frame(struct vc__link *link, const struct vc__frame *f)
 
 /* --- a link goes down -------------------------------------------------- */
 
-/* A former peer has lost its last link: its calls end. Called as that goes
- * down. */
+/* For link_lost(): the last link of a former peer is down. Its calls end. */
 static void
 former_lost(struct vc__pool *p, struct vc__peer *peer, struct vc__error error)
 {
@@ -371,11 +370,14 @@ link_lost(struct vc__pool *p, struct vc__pool_link *pl)
         if (vc__pool_is_wanted(p))
             vc__pool_attempt(p);
         vc__pool_hurry(p);
-    } else if (!former && peer->n_links < p->opts.min_links) {
-        vc__pool_grow(p);
+    } else if (!former) {
+        vc__upgrade_lost(p);
+        if (peer->n_links < p->opts.min_links)
+            vc__pool_grow(p);
     }
     vc__pool_launch(p);
     pthread_mutex_unlock(&p->lock);
+    vc__upgrade_log(p);
     if (former)
         vc__peer_push(peer); /* sessions moved to its other links */
     vc__pool_push(p);

@@ -45,7 +45,7 @@ vc__upgrade_suits(const struct vc__pool *p,
            vc__choice_has(&p->opts.require, transport);
 }
 
-/* For best_rank() and lesser_find(): the best link that may carry calls; NULL
+/* For best_rank(), lesser_find() and vc__upgrade_lost(): the best link that may carry calls; NULL
  * if there is none. Under the lock, which protects the links of a peer. */
 static struct vc__pool_link *
 best_link(const struct vc__pool *p)
@@ -131,6 +131,21 @@ lesser_close(struct vc__pool *p)
         vc__link_close(link, VC_UNAVAILABLE,
                        "calls now use a better transport");
     return streams;
+}
+
+void
+vc__upgrade_lost(struct vc__pool *p)
+{
+    struct vc__pool_link *best = best_link(p), *pl;
+
+    if (best == NULL || !best->leaving)
+        return;
+    cds_list_for_each_entry (pl, &p->peer->links, node) {
+        if (rank_of(p, pl) == rank_of(p, best))
+            pl->leaving = false;
+    }
+    vc__peer_place(p->peer, &best->link);
+    vc__peer_loose_bind(p->peer);
 }
 
 /* --- links that only showed the way --------------------------------------- */
@@ -328,13 +343,13 @@ upgrade_on_failed(struct vc__dial_run *d, const struct vc__error *error)
     upgrade_settle(p);
 }
 
-/* For vc__upgrade_joined(): logs the transport if it has changed. */
-static void
-transport_log(struct vc__pool *p)
+void
+vc__upgrade_log(struct vc__pool *p)
 {
     unsigned rank = best_rank(p);
 
-    if (rank == p->upgrade.logged || rank == p->opts.choice.n)
+    if (p->opts.target.transport != NULL || rank == p->upgrade.logged ||
+        rank == p->opts.choice.n)
         return;
     p->upgrade.logged = rank;
     vc__pool_log_transport(p, rank, "use");
@@ -365,7 +380,7 @@ vc__upgrade_joined(struct vc__pool *p, struct vc__pool_link *pl)
     if (sought)
         vc__pool_count_one(p, VC__POOL_UPGRADES);
     p->upgrade.failed = 0;
-    transport_log(p);
+    vc__upgrade_log(p);
     if (lesser_close(p))
         upgrade_settle(p);
     if (!sought)
