@@ -106,7 +106,9 @@ VC_API enum vc_status vc_completions_new(struct vc_runtime *runtime,
 VC_API void vc_completions_free(struct vc_completions *queue);
 
 /* vc_channel_call_queued - as vc_channel_call_async(), but the completion is
- * put into the queue, with this tag. */
+ * put into the queue, with this tag.
+ * VC_INVALID_ARGUMENT also if the queue is of another runtime than the
+ *                     channel */
 VC_API enum vc_status vc_channel_call_queued(
     struct vc_channel *channel, const struct vc_service *service,
     unsigned method, const void *request, const struct vc_call_opts *opts,

@@ -382,7 +382,7 @@ watch_handed(struct vc__watch *w)
 {
     struct vc_async *a = caa_container_of(w, struct vc_async, watch);
 
-    atomic_store(&a->gone, true);
+    atomic_store(&a->gone, a->attempts.number);
     vc__async_tell(a, VC__ASYNC_EV_HANDED);
 }
 
@@ -519,7 +519,7 @@ seen_new(struct vc_channel *channel, const struct vc_service *service,
     struct vc_async *a;
     struct vc__error error;
 
-    vc__interception_message(i, VC_MESSAGE_REQUEST, request);
+    vc__channel_intercept_request(i, request);
     a = vc__async_new(channel, service, method, request, i->opts, over);
     if (a != NULL) {
         a->interception = i;

@@ -69,8 +69,8 @@ struct vc_async {
     /* A call without a reply: rpc/client/one_way.c. */
     struct vc__watch watch;
     struct vc__waiter waiter;
-    atomic_bool gone; /* the request was handed to the adapter */
-    bool handed;      /* the same, for the holder: no further attempt */
+    atomic_uint gone; /* the attempt that the adapter was handed; 0: none yet */
+    bool handed;      /* true if there is one, for the holder: it is the last */
     bool failed;      /* the call failed before that */
 };
 

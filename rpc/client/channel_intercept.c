@@ -36,19 +36,25 @@ channel_intercept_ms_left(const struct vc_interception *i)
     return us == 0 ? 1 : (uint32_t)((us + 999) / 1000);
 }
 
-/* Makes the call, for call_lead(), and reports its request, if that can be
- * packed, and its reply. Returns as vc__channel_call(). The caller's thread. */
+void
+vc__channel_intercept_request(struct vc_interception *i, const void *request)
+{
+    struct vc__packing packing;
+
+    if (vc__codec_measure(&i->method->request, request, &packing))
+        vc__interception_message(i, VC_MESSAGE_REQUEST, request);
+}
+
+/* Makes the call, for call_lead(), and reports its request and its reply. Returns as vc__channel_call(). The caller's thread. */
 static enum vc_status
 channel_intercept_call_pass(struct vc_interception *i,
                             struct vc_channel *channel, const void *request,
                             void **reply)
 {
-    struct vc__packing packing;
     void *message = NULL;
     enum vc_status status;
 
-    if (vc__codec_measure(&i->method->request, request, &packing))
-        vc__interception_message(i, VC_MESSAGE_REQUEST, request);
+    vc__channel_intercept_request(i, request);
     i->opts->timeout_ms = channel_intercept_ms_left(i);
     status = vc__channel_call(channel, i->service,
                               (unsigned)(i->method - i->service->methods),

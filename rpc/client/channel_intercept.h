@@ -6,7 +6,7 @@
  * ends it, which may be the holder.
  *
  * Called by: call.c (call), channel_intercept.c (channel_call), stream_open.c
- * (open, close), async.c (begin, close), stream_client.c (close). */
+ * (open, close), async.c (begin, request, close), stream_client.c (close). */
 #ifndef VC_RPC_CHANNEL_INTERCEPT_H
 #define VC_RPC_CHANNEL_INTERCEPT_H
 
@@ -46,6 +46,11 @@ enum vc_status vc__channel_intercept_begin(struct vc_channel *channel,
                                            unsigned method,
                                            const struct vc_call_opts *opts,
                                            struct vc_interception **i);
+
+/* Reports the request of a call to the interceptors, if it can be packed.
+ * Called for blocking calls, and by seen_new() of asynchronous ones. */
+void vc__channel_intercept_request(struct vc_interception *i,
+                                   const void *request);
 
 /* Ends the interception of a stream or an asynchronous call with this error;
  * frees i. */

@@ -237,6 +237,23 @@ over_by_queue(struct vc_async *a)
         completions_drop(a);
 }
 
+/* For vc_channel_call_queued(): a channel and a queue must have the same
+ * runtime. */
+static enum vc_status
+queue_check(const struct vc_channel *channel,
+            const struct vc_completions *queue)
+{
+    if (!vc__good(channel, VC__CHANNEL))
+        return vc__bad(channel, VC__CHANNEL);
+    if (!vc__good(queue, VC__COMPLETIONS))
+        return vc__bad(queue, VC__COMPLETIONS);
+    return queue->runtime == channel->runtime
+               ? VC_OK
+               : vc__fail(VC_INVALID_ARGUMENT,
+                          "the completion queue is of another runtime: make it "
+                          "with that of the channel");
+}
+
 enum vc_status
 vc_channel_call_queued(struct vc_channel *channel,
                        const struct vc_service *service, unsigned method,
@@ -245,11 +262,10 @@ vc_channel_call_queued(struct vc_channel *channel,
                        struct vc_async **call)
 {
     struct vc_async *a;
+    enum vc_status status = queue_check(channel, queue);
 
-    if (!vc__good(channel, VC__CHANNEL))
-        return vc__bad(channel, VC__CHANNEL);
-    if (!vc__good(queue, VC__COMPLETIONS))
-        return vc__bad(queue, VC__COMPLETIONS);
+    if (status != VC_OK)
+        return status;
     if (!vc__method_is_unary(service, method))
         return vc__method_check(service, method, false);
     a = vc__async_new_seen(channel, service, method, request, opts,

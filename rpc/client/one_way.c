@@ -33,6 +33,7 @@ vc__one_way(struct vc_channel *channel, const struct vc_service *service,
     struct vc_call_opts own = *opts;
     struct vc_async *a;
     enum vc_status status = VC_OK;
+    unsigned attempts;
 
     /* The program's result may be freed before the call is over. */
     own.result = NULL;
@@ -50,8 +51,9 @@ vc__one_way(struct vc_channel *channel, const struct vc_service *service,
             status = vc__error_raise(&a->won->error);
     }
     vc__channel_leave(channel);
-    vc__result_fill(opts->result, status == VC_OK ? &none : &a->won->error, 1,
-                    NULL);
+    attempts = atomic_load(&a->gone);
+    vc__result_fill(opts->result, status == VC_OK ? &none : &a->won->error,
+                    attempts != 0 ? attempts : a->attempts.number, NULL);
     vc__async_put(a);
     return status;
 }

@@ -67,14 +67,15 @@ policy_allows(struct vc__client_stream *c, const struct vc__error *error,
 
 /* --- resting -------------------------------------------------------------- */
 
-/* Posts the rest's task, rest_run(), unless it is posted. Under the stream's
- * lock, on any thread. */
+/* Posts the rest's task, rest_run(), unless it is posted. The task has a
+ * reference to the stream. Under the stream's lock, on any thread. */
 static void
 rest_post(struct vc__client_stream *c)
 {
     if (c->rest_posted)
         return;
     c->rest_posted = true;
+    vc__stream_hold(&c->stream);
     vc__engine_post(c->stream.engine, &c->rest);
 }
 
@@ -108,7 +109,6 @@ rest_begin(struct vc__client_stream *c, const struct vc__error *why,
         c->resting = c->parked = true;
         c->rest_until = until;
         c->why = *why;
-        vc__stream_hold(s); /* for the task and the timer */
         rest_post(c);
         vc__stream_changed(s);
     }
@@ -124,8 +124,9 @@ rest_take(struct vc__client_stream *c, bool starts)
     bool mine;
 
     pthread_mutex_lock(&c->stream.lock);
-    mine = c->resting;
-    c->resting = false;
+    mine = c->resting && !(starts && c->rest_broken);
+    if (mine)
+        c->resting = false;
     if (mine && starts)
         c->started = false;
     pthread_mutex_unlock(&c->stream.lock);
@@ -372,16 +373,15 @@ stream_again_resume(struct vc__client_stream *c)
     vc__channel_leave(channel);
 }
 
-/* fire() of the rest's timer, on the holder. */
+/* fire() of the rest's timer, on the holder. Drops the timer's reference. */
 static void
 on_rested(struct vc__timer *timer)
 {
     struct vc__client_stream *c =
         caa_container_of(timer, struct vc__client_stream, rested);
 
-    if (!rest_take(c, true))
-        return; /* the task will run */
-    stream_again_resume(c);
+    if (rest_take(c, true)) /* else the task will run */
+        stream_again_resume(c);
     vc__stream_put(&c->stream);
 }
 
@@ -401,8 +401,21 @@ stream_again_closed(struct vc__client_stream *c)
     vc__client_stream_end(c, VC__STREAM_EV_LINK_LOST, &error);
 }
 
+/* For rest_run(): stops the timer, if it runs, and drops its reference. The
+ * task has another one. */
+static void
+rest_timer_stop(struct vc__client_stream *c)
+{
+    struct vc__timers *timers = &c->stream.engine->timers;
+
+    if (!vc__timer_running(&c->rested))
+        return;
+    vc__timer_stop(timers, &c->rested);
+    vc__stream_put(&c->stream);
+}
+
 /* The rest's task: runs on the holder, when a rest begins, or was ended or
- * broken. */
+ * broken. Drops its reference, or leaves it to the timer. */
 static void
 rest_run(struct vc__task *task)
 {
@@ -415,9 +428,9 @@ rest_run(struct vc__task *task)
     c->rest_posted = false;
     rests = c->resting && !c->rest_broken;
     pthread_mutex_unlock(&c->stream.lock);
+    rest_timer_stop(c);
     if (rests && vc__timer_start(timers, &c->rested, c->rest_until, on_rested))
         return;
-    vc__timer_stop(timers, &c->rested);
     if (rest_take(c, rests)) {
         if (rests) /* no memory for a timer: at once */
             stream_again_resume(c);

@@ -194,6 +194,15 @@ queues_one(struct scene *s)
     assert_string_equal(diary, "c1+ c2+ c1> c2> s1+ s2+ s1> s2> handler "
                                "s2< s1< s2- s1- c2< c1< c2- c1- ");
 
+    /* A request that cannot be packed is no message. */
+    diary[0] = '\0';
+    request.payload.len = 1;
+    assert_int_equal(vc_channel_call_queued(s->channel, &suite_probe_service, 0,
+                                            &request, NULL, queue, s, NULL),
+                     VC_INVALID_ARGUMENT);
+    assert_string_equal(diary, "c1+ c2+ c2- c1- ");
+    request.payload.len = 0;
+
     diary[0] = '\0';
     here[1].refuses = VC_PERMISSION_DENIED;
     here[1].text = "no";

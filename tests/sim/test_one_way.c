@@ -16,15 +16,20 @@ static struct crowd crowd;
 static struct vc_service one_way;
 static struct vc_method one_way_methods[16];
 
+/* Of the last call that has ended. */
+static unsigned attempts;
+
 static enum vc_status
 say(size_t size, unsigned tag, uint32_t flags, uint32_t timeout_ms)
 {
     static const uint8_t zeros[LONG];
     struct vc_call_opts opts = VC_CALL_OPTS_INIT;
+    struct vc_result result = VC_RESULT_INIT;
     Suite__EchoRequest request = SUITE__ECHO_REQUEST__INIT;
     void *reply = &request;
     enum vc_status status;
 
+    opts.result = &result;
     opts.flags = flags;
     opts.timeout_ms = timeout_ms;
     request.tag = tag;
@@ -33,6 +38,7 @@ say(size_t size, unsigned tag, uint32_t flags, uint32_t timeout_ms)
     status =
         vc_channel_call(crowd.channel, &one_way, ECHO, &request, &opts, &reply);
     assert_ptr_equal(&request, reply);
+    attempts = result.attempts;
     return status;
 }
 
@@ -97,6 +103,7 @@ without_a_server_the_caller_is_told(void **state)
     crowd_open(&crowd, 1, 2, NULL);
     assert_int_equal(VC_UNAVAILABLE, say(64, 1, 0, 0));
     assert_int_equal(VC_OUTCOME_NOT_EXECUTED, vc_error_outcome());
+    assert_int_equal(3, attempts); /* max_attempts by default */
     assert_int_equal(VC_DEADLINE_EXCEEDED,
                      say(64, 1, VC_CALL_WAIT_FOR_READY, 500));
     crowd_close(&crowd);
@@ -123,6 +130,7 @@ the_caller_may_wait_for_a_server_that_starts_later(void **state)
         assert_int_equal(VC_OK, say(seed % 2 == 0 ? LONG : 64, 1,
                                     VC_CALL_WAIT_FOR_READY, VC_NO_DEADLINE));
         assert_true(fake_now_us() >= S);
+        assert_true(attempts > 1);
         await_run(1);
         pthread_join(thread, NULL);
         crowd_close(&crowd);

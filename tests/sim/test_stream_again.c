@@ -8,6 +8,7 @@
 #include <verbcall/call.h>
 
 #include "rpc/client/stream_again.h"
+#include "rpc/client/stream_client.h"
 #include "tests/sim/reactor.h"
 #include "tests/sim/scene.h"
 
@@ -252,6 +253,59 @@ parked_act(struct scene *s)
     fake_port_set(s->server.host, true);
 }
 
+struct breaker {
+    struct vc__timer timer;
+    struct vc__client_stream *stream;
+};
+
+static void
+breaker_fire(struct vc__timer *timer)
+{
+    struct vc__retry_wait *wait =
+        &caa_container_of(timer, struct breaker, timer)->stream->between;
+
+    wait->broken(wait);
+}
+
+/* The channel is closed on another thread just before the next attempt is due:
+ * when the holder has run its tasks, and not yet its timers. Both end the wait,
+ * and each has a reference to the stream. */
+static void
+closed_at_its_end_act(struct scene *s)
+{
+    struct vc_call_opts opts = VC_CALL_OPTS_INIT;
+    struct vc__engine *engine;
+    struct breaker b = {.stream = NULL};
+    struct vc_stream *stream;
+    void *message;
+
+    opts.flags = VC_CALL_WAIT_FOR_READY;
+    opts.timeout_ms = VC_NO_DEADLINE;
+    fake_port_set(s->server.host, false);
+    must(vc_stream_open(s->channel, &reactor_service, TALK, NULL, &opts,
+                        &stream));
+    b.stream = vc__client_stream_of(stream);
+    engine = stream->engine;
+    while (!vc__timer_running(&b.stream->rested))
+        assert_int_equal(vc_runtime_poll(s->runtime, 5000), VC_OK);
+    assert_true(vc__timer_start(&engine->timers, &b.timer,
+                                b.stream->rest_until - 1, breaker_fire));
+    fake_sleep_us(b.stream->rest_until - vc__now() + 1);
+    assert_int_equal(vc_stream_receive(stream, &message), VC_CANCELLED);
+    assert_int_equal(vc_error_outcome(), VC_OUTCOME_NOT_EXECUTED);
+    assert_int_equal(1, atomic_load(&stream->holders));
+    vc_stream_close(stream);
+    fake_port_set(s->server.host, true);
+}
+
+static void
+one_that_is_closed_when_its_wait_ends_is_freed_once(void **state)
+{
+    (void)state;
+    server_opts = NULL;
+    play(closed_at_its_end_act);
+}
+
 /* Some of the streams are between two attempts at this moment. */
 static void
 what_was_sent_between_attempts_is_freed_with_its_stream(void **state)
@@ -361,6 +415,7 @@ main(void)
         cmocka_unit_test(one_that_blocks_waits_for_its_server_too),
         cmocka_unit_test(its_deadline_ends_the_waiting),
         cmocka_unit_test(a_cancel_or_the_end_of_the_channel_ends_it_as_well),
+        cmocka_unit_test(one_that_is_closed_when_its_wait_ends_is_freed_once),
         cmocka_unit_test(
             what_was_sent_between_attempts_is_freed_with_its_stream),
         cmocka_unit_test(without_a_server_it_is_tried_as_often_as_a_call),

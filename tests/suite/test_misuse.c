@@ -197,6 +197,20 @@ server_for_a_channel(struct fixture *f)
 }
 
 static enum vc_status
+queue_of_another_runtime(struct fixture *f)
+{
+    Suite__EchoRequest request = SUITE__ECHO_REQUEST__INIT;
+    struct vc_completions *queue;
+    enum vc_status status;
+
+    misuse_need(vc_completions_new(f->server_runtime, &queue) == VC_OK);
+    status = vc_channel_call_queued(f->channel, &suite_probe_service, ECHO,
+                                    &request, NULL, queue, NULL, NULL);
+    vc_completions_free(queue);
+    return status;
+}
+
+static enum vc_status
 stream_of_a_method_without(struct fixture *f)
 {
     const Suite__EchoRequest request = SUITE__ECHO_REQUEST__INIT;
@@ -587,6 +601,8 @@ static const struct misuse cases[] = {
     row("wrong type", refused, "is of type suite.Empty, and must be of type",
         message_of_another_stream),
     row("wrong type", aborts, "this is no channel", server_for_a_channel),
+    row("wrong type", refused, "the completion queue is of another runtime",
+        queue_of_another_runtime),
     row("wrong type", refused, "suite.Probe.Echo does not stream",
         stream_of_a_method_without),
     row("wrong type", refused, "suite.Streams.Down streams",
