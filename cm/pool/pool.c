@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "cm/pool/client.h"
+#include "cm/pool/placement.h"
 #include "transport/core/invariant.h"
 #include "transport/core/le.h"
 
@@ -434,7 +435,7 @@ connect_join(struct vc__pool *p, const struct vc_service *service,
     pthread_mutex_lock(&p->lock);
     if (p->closed) {
         vc__error_put(&w->error, VC_CANCELLED, "the channel was closed");
-    } else if (p->peer == NULL || p->peer->n_links == 0) {
+    } else if (p->peer == NULL || vc__placement_link(p->peer) == NULL) {
         cds_list_add_tail(&w->node, &p->connecting);
         vc__pool_hurry(p); /* the caller wants to know now */
         vc__pool_want(p, service, &w->error);

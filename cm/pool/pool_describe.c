@@ -69,10 +69,13 @@ add_links(struct vc__words *w, const struct vc__pool *p, unsigned *rank)
         return;
     if (p->attempting)
         vc__words_add(w, "no connection yet: connecting\n");
+    else if (p->failure.status != VC_OK)
+        vc__words_add(w, "no connection: %s\n", p->failure.text);
+    else if (p->lost.status != VC_OK)
+        vc__words_add(w, "no connection since the last was lost: %s\n",
+                      p->lost.text);
     else
-        vc__words_add(w, "no connection: %s\n",
-                      p->failure.status != VC_OK ? p->failure.text
-                                                 : "no call has been made yet");
+        vc__words_add(w, "no connection: no call has been made yet\n");
 }
 
 /* For both functions of the head: the reason why transport i is not used. NULL:

@@ -68,7 +68,7 @@ link_join(struct vc__pool *p, struct vc__pool_link *pl,
         return false;
     p->attempting = false;
     vc__backoff_reset(&p->backoff);
-    p->lost.status = VC_OK;
+    p->lost.status = p->failure.status = VC_OK;
     atomic_store_explicit(&p->peer_message_max,
                           1u << pl->link.accept.log2_message,
                           memory_order_relaxed);

@@ -353,8 +353,10 @@ vc__session_bind(struct vc__session *s, struct vc__pool_link *pl)
     link_take(s, pl);
     if (s->client == NULL) {
         good = close_send(s);
-        if (!good)
+        if (!good) {
+            vc__link_drop(&pl->link, &s->flow); /* it may have an OPEN */
             vc__session_unbind(s);
+        }
         return good;
     }
     if (!open_send(s)) {

@@ -252,7 +252,7 @@ upgrade_seek(struct vc__pool *p, bool at_once)
 }
 
 /* For on_settled(): true if a call has begun since the last check, or is in
- * progress. */
+ * progress, or a thread waits in vc__pool_connect(). */
 static bool
 is_used(struct vc__pool *p)
 {
@@ -263,7 +263,8 @@ is_used(struct vc__pool *p)
     pthread_mutex_lock(&p->lock);
     began = atomic_load_explicit(&p->tally.value[VC__POOL_CALLS_STARTED],
                                  memory_order_relaxed);
-    used = began != u->seen || (p->peer != NULL && vc__peer_is_busy(p->peer));
+    used = began != u->seen || !cds_list_empty(&p->connecting) ||
+           (p->peer != NULL && vc__peer_is_busy(p->peer));
     u->seen = began;
     pthread_mutex_unlock(&p->lock);
     return used;

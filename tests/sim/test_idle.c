@@ -397,6 +397,7 @@ static void
 a_pool_without_links_looks_for_idle_ones_no_more(void **state)
 {
     struct pools p;
+    char text[500];
 
     (void)state;
     pools_begin(&p, 1, 1, 1);
@@ -404,6 +405,9 @@ a_pool_without_links_looks_for_idle_ones_no_more(void **state)
     assert_true(sim_server_stop(&p.server));
     fake_sleep_us(2 * LOOK_MS * MS);
     assert_int_equal(links_up(&p), 0);
+    vc_channel_describe(p.channels[0][0], text, sizeof text);
+    assert_non_null(strstr(text, "no connection since the last was lost: "));
+    assert_null(strstr(text, "no call has been made yet"));
     vc_runtime_stop(p.runtime);
     assert_false(vc__timer_running(&p.channels[0][0]->pool->look));
     vc_channel_close(p.channels[0][0]);

@@ -15,6 +15,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <verbcall/async.h>
 #include <verbcall/counters.h>
 #include <verbcall/runtime.h>
 
@@ -294,6 +295,52 @@ what_is_required_is_never_replaced(void **state)
     fixture_stop(&f);
 }
 
+static void
+good_done(enum vc_status status, void *reply, void *arg)
+{
+    (void)arg;
+    assert_status(VC_OK, status);
+    vc_message_free(reply);
+}
+
+/* Begins a call, and advances the engine until the channel has a link. True if
+ * that is only the one that finds the server, and carries no calls. */
+static bool
+scout_await(struct fixture *f)
+{
+    const Suite__EchoRequest request = SUITE__ECHO_REQUEST__INIT;
+    uint64_t due = fixture_ms() + AWAIT_MS;
+
+    assert_status(VC_OK, vc_channel_call_async(f->channel, &suite_probe_service,
+                                               SUITE_PROBE_ECHO, &request, NULL,
+                                               good_done, NULL, NULL));
+    while (strstr(words(f->channel), " to ") == NULL) {
+        assert_true(fixture_ms() < due);
+        vc_runtime_poll(f->runtime, 1);
+    }
+    return strstr(words(f->channel), "shm to") == NULL;
+}
+
+static void
+connecting_waits_for_the_transport_that_is_required(void **state)
+{
+    unsigned scouts = 0;
+
+    (void)state;
+    for (unsigned i = 0; i < 20; i++) {
+        struct fixture f;
+
+        start(&f, NULL, NULL, "shm");
+        scouts += scout_await(&f);
+        assert_status(VC_OK,
+                      vc_channel_connect(f.channel, &suite_probe_service));
+        assert_says(f.channel, "shm to shm of this host");
+        assert_status(VC_OK, fixture_echo(f.channel, 10, 1));
+        fixture_stop(&f);
+    }
+    assert_true(scouts > 0);
+}
+
 static enum vc_status
 open_with(const char *transports, const char *require)
 {
@@ -471,6 +518,7 @@ main(void)
         cmocka_unit_test(a_server_says_what_it_listens_by),
         cmocka_unit_test(a_server_at_localhost_is_reached_by_every_name_of_it),
         cmocka_unit_test(what_is_required_is_never_replaced),
+        cmocka_unit_test(connecting_waits_for_the_transport_that_is_required),
         cmocka_unit_test(lists_are_checked),
         cmocka_unit_test(the_environment_allows),
         cmocka_unit_test(rdma_is_there_or_an_error),
