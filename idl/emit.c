@@ -80,6 +80,7 @@ comment_lines(struct text *out, const char *indent, const char *text,
             comment_line(out, indent, lines++ == 0, text, length);
         }
         text += whole;
+        text += text[0] == '\r' && text[1] == '\n';
         text += *text != '\0';
     }
     return lines;

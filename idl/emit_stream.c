@@ -128,10 +128,11 @@ receive_emit(const struct end *e)
     function_head(e, "enum vc_status", "receive", args, 2);
     text_addf(e->out,
               "    void *taken = NULL;\n"
-              "    enum vc_status status =\n"
-              "        vc_stream_receive((struct vc_stream *)stream, &taken);\n"
+              "    enum vc_status status = vc_stream_receive(\n"
+              "        (struct vc_stream *)stream, message != NULL ? &taken : "
+              "NULL);\n"
               "\n"
-              "    if (status == VC_OK)\n"
+              "    if (message != NULL)\n"
               "        *message = (%s *)taken;\n"
               "    return status;\n"
               "}\n",

@@ -93,7 +93,8 @@ VC_API enum vc_status vc_stream_send(struct vc_stream *stream,
  * finished sending. Other statuses say how the call has ended; they are
  * returned once all messages that arrived before were received. A message that
  * does not fit its type is VC_INTERNAL, on the server VC_INVALID_ARGUMENT; a
- * message over its method's limit is VC_RESOURCE_EXHAUSTED. */
+ * message over its method's limit is VC_RESOURCE_EXHAUSTED. With any of them
+ * *message is NULL. VC_INVALID_ARGUMENT also if `message` is NULL. */
 VC_API enum vc_status vc_stream_receive(struct vc_stream *stream,
                                         void **message);
 

@@ -393,6 +393,11 @@ vc_stream_receive(struct vc_stream *s, void **message)
 
     if (!vc__good(s, VC__STREAM))
         return vc__bad(s, VC__STREAM);
+    if (message == NULL)
+        return vc__fail(VC_INVALID_ARGUMENT,
+                        "%s.%s: where the message is to be returned is NULL",
+                        s->service, s->method);
+    *message = NULL;
     if (s->events != NULL)
         return vc__fail(VC_FAILED_PRECONDITION,
                         "%s.%s: the stream has callbacks: its messages arrive "
@@ -403,10 +408,8 @@ vc_stream_receive(struct vc_stream *s, void **message)
         s->ops->expire(s);
         m = stream_message_take(s, &late);
     }
-    if (m == NULL) {
-        *message = NULL;
+    if (m == NULL)
         return vc__stream_status(s);
-    }
     status = vc__stream_unpack(s, m, message);
     vc__stream_taken(s, m->len);
     vc__stream_item_free(s, m);

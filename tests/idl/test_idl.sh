@@ -129,6 +129,14 @@ no_blanks_at_ends()
     grep -qx ' \*' good/comments.vc.h && ! grep -n ' $' good/comments.vc.[ch]
 }
 
+# A file with the line ends of another system.
+crlf_is_one_line_end()
+{
+    mkdir -p crlf && sed 's/$/\r/' "$here/good/comments.proto" >crlf/comments.proto &&
+        "$protoc" -I crlf -I proto --plugin=protoc-gen-verbcall="$plugin" --verbcall_out=crlf crlf/comments.proto &&
+        diff good/comments.vc.h crlf/comments.vc.h
+}
+
 # compile STANDARD FILE... - all sources, none linked
 compile()
 {
@@ -248,6 +256,7 @@ check "every good file is generated, folders and imports included" good good
 check "each gives x.vc.h, x.vc.c, x.pb-c.h and x.pb-c.c" names_are_as_promised
 check "headers have guards of their own" guards_differ
 check "an empty line of a comment has no blank at its end" no_blanks_at_ends
+check "a line that ends with CR and LF is one line" crlf_is_one_line_end
 check "two runs give the same bytes" eval 'good again && diff -r good again'
 check "the greeter is generated" greeter good
 check "the greeter is what golden/ has" greeter_is_golden

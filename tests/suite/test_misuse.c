@@ -440,6 +440,16 @@ null_target(struct fixture *f)
 }
 
 static enum vc_status
+null_message(struct fixture *f)
+{
+    struct vc_stream *s = talk_open(f);
+
+    return close_with(s,
+                      suite_streams_talk_receive(
+                          (struct suite_streams_talk_client_stream *)s, NULL));
+}
+
+static enum vc_status
 null_stream(struct fixture *f)
 {
     struct vc_result result = VC_RESULT_INIT;
@@ -643,6 +653,7 @@ static const struct misuse cases[] = {
     row("NULL", refused, "done is NULL", null_done),
     row("NULL", refused, "\"\"", null_target),
     row("NULL", refused, "the stream is NULL", null_stream),
+    row("NULL", refused, "Talk: where the message", null_message),
     row("NULL", refused, "vc_result is NULL", null_result),
     row("NULL", refused, "vc_stream_events is NULL", null_events),
     row("NULL", refused, "vc_interceptor is NULL", null_interceptor),

@@ -164,10 +164,10 @@ flow_flow_watch_receive(struct flow_flow_watch_client_stream *stream,
                         Flow__Line **message)
 {
     void *taken = NULL;
-    enum vc_status status =
-        vc_stream_receive((struct vc_stream *)stream, &taken);
+    enum vc_status status = vc_stream_receive(
+        (struct vc_stream *)stream, message != NULL ? &taken : NULL);
 
-    if (status == VC_OK)
+    if (message != NULL)
         *message = (Flow__Line *)taken;
     return status;
 }
@@ -464,10 +464,10 @@ flow_flow_add__server_receive(struct flow_flow_add__server_stream *stream,
                               Flow__Line **message)
 {
     void *taken = NULL;
-    enum vc_status status =
-        vc_stream_receive((struct vc_stream *)stream, &taken);
+    enum vc_status status = vc_stream_receive(
+        (struct vc_stream *)stream, message != NULL ? &taken : NULL);
 
-    if (status == VC_OK)
+    if (message != NULL)
         *message = (Flow__Line *)taken;
     return status;
 }
@@ -569,10 +569,10 @@ flow_flow_chat_receive(struct flow_flow_chat_client_stream *stream,
                        Flow__Sum **message)
 {
     void *taken = NULL;
-    enum vc_status status =
-        vc_stream_receive((struct vc_stream *)stream, &taken);
+    enum vc_status status = vc_stream_receive(
+        (struct vc_stream *)stream, message != NULL ? &taken : NULL);
 
-    if (status == VC_OK)
+    if (message != NULL)
         *message = (Flow__Sum *)taken;
     return status;
 }
@@ -709,10 +709,10 @@ flow_flow_chat_server_receive(struct flow_flow_chat_server_stream *stream,
                               Flow__Line **message)
 {
     void *taken = NULL;
-    enum vc_status status =
-        vc_stream_receive((struct vc_stream *)stream, &taken);
+    enum vc_status status = vc_stream_receive(
+        (struct vc_stream *)stream, message != NULL ? &taken : NULL);
 
-    if (status == VC_OK)
+    if (message != NULL)
         *message = (Flow__Line *)taken;
     return status;
 }
