@@ -2,8 +2,9 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * How requests get into a session. See cm/pool/client.h. Any thread: one that
- * starts, abandons or closes calls, or the holder when a link comes up or goes
- * down, or a reply frees a slot. Static functions run under the pool's lock. */
+ * starts or abandons calls, writes to streams or closes a channel, or the
+ * holder when a link comes up or goes down, or a reply frees a slot. Static
+ * functions run under the pool's lock. */
 #include "cm/pool/client.h"
 
 #include "cm/pool/peer.h"

@@ -128,7 +128,7 @@ pool_link_on_up(struct vc__link *link)
 /* --- frames ------------------------------------------------------------ */
 
 /* For on_closed() and on_reply(), under the lock. NULL if the link has no peer
- * yet, the peer no such session, or the session is bound to another link. */
+ * yet, the peer no such session, or the session is not bound to this link. */
 static struct vc__session *
 session_find(const struct vc__pool_link *pl, uint32_t number)
 {

@@ -3,9 +3,9 @@
  *
  * Slots, requests and replies of one session (doc/wire.md, section 4). See
  * cm/pool/session.h. All of this file runs under the pool's lock, unless
- * pool_close() frees a former peer. Threads: any that starts, abandons or
- * closes calls, or the holder when a link comes up, goes down or has a
- * reply. */
+ * pool_close() frees a former peer. Threads: any that starts or abandons calls,
+ * writes to streams or closes a channel, or the holder when a link comes up,
+ * goes down or has a frame. */
 #include "cm/pool/session.h"
 
 #include <stdlib.h>
@@ -71,8 +71,8 @@ session_alloc(struct vc__peer *peer, struct vc__client *client)
     return s;
 }
 
-/* Gives back the memory of a session: its own, or that of its client. Called at
- * its end, or if it got no seat. */
+/* Gives back the memory of a session: that of its client (s->own), or allocated
+ * memory. Called at its end, or if it got no seat. */
 static void
 session_give(struct vc__session *s)
 {

@@ -186,9 +186,9 @@ bool vc__session_has_stream(const struct vc__session *s);
  * or lets it wait again. */
 struct vc__request *vc__session_take(struct vc__session *s);
 
-/* Closes a session, whose requests have been taken out. The peer is notified,
- * and the session is freed when the peer has answered. Returns the link to
- * push, or NULL. Called when its client closes. */
+/* Ends a session, whose requests have been taken out. If the peer may know it,
+ * the peer is notified, and what remains of the session is freed when it has
+ * answered. Returns the link to push, or NULL. Called when its client closes. */
 struct vc__link *vc__session_close(struct vc__session *s);
 
 /* Handles the peer's answer to a CLOSE: frees the session. Returns false if the

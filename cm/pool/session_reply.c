@@ -15,7 +15,7 @@
 
 /* --- replies ----------------------------------------------------------- */
 
-/* A frame of the server breaks this rule, which the link's error will name.
+/* A frame of the server breaks a rule; the link's error will name this fault.
  * Returns false, as does the caller. */
 static bool
 session_reply_breach(struct vc__session *s, const char *rule)

@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * See rpc/client/async.h. The static functions from seen_end() to on_told() run
- * on the holder: on_told() or async_on_timer() calls them, directly or not.
+ * on the holder: on_told() or async_on_timer() calls them, directly or not;
+ * async_on_broken() on any thread.
  * Later ones run on the thread that makes the call, unless noted. */
 #include "rpc/client/async.h"
 
@@ -306,7 +307,8 @@ first_due(const struct vc_async *a)
     return a->hedge_ms > 0 && hedge < a->attempts.due ? hedge : a->attempts.due;
 }
 
-/* Handles VC__ASYNC_EV_CANCEL, once the call is started. */
+/* Called by on_told() while the call is cancelled, started and not over: ends
+ * it, unless its attempt is just ending. */
 static void
 async_cancel(struct vc_async *a)
 {

@@ -70,7 +70,7 @@ struct check {
 /* What unpack touches when it merges a message into another of its type. */
 struct joint {
     uint64_t arrays; /* bytes of repeated fields, which are copied together */
-    bool oneof;      /* it, or a message merged with it, has one */
+    bool oneof;      /* one of the messages that are merged has one */
 };
 
 /* One message within the walk. */

@@ -4,6 +4,7 @@
  * Runs the handlers of calls, one after the other. All of this file runs on the
  * holder of the engine, except: the handler's thread runs server_handler_run()
  * and what follows until vc__engine_resume(), and all of call_run_on_crew();
+ * where the resume fails, it sets the status and posts the call's task, too;
  * any thread calls vc_call_end(), vc__call_finish() and what these call. See
  * rpc/server/server_handler.h. */
 #include "rpc/server/server_handler.h"

@@ -1,7 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Finds a thread for a handler that tends to block, or ends the wait for one.
+ * Finds a thread for a handler that is to begin on one of its own, as it is
+ * expected to block or likely to lose its engine, or ends the wait for one.
  * A call that gets no thread in time (vc__overload_thread_wait()) is shed, so
  * that its client may try again, or try another server. The holder of the
  * engine only.

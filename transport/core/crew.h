@@ -10,8 +10,9 @@
  * and once more 100 us after it saw a new handler. When no handler has run for
  * twenty looks, it rests until one begins.
  *
- * A handler that is expected to block begins on a free thread, or waits for
- * one; the clients take turns. No client gets all threads
+ * A handler that is expected to block, or likely to lose its engine while its
+ * client has its share, begins on a free thread or waits for one; the clients
+ * take turns. No client gets all threads
  * (transport/core/share.h).
  *
  * No handler begins while fewer spare threads are left than there are engines.
@@ -97,8 +98,8 @@ enum vc__job_begin {
 };
 
 /* Has a thread run the job, now or later. Called by vc__thread_take()
- * (rpc/server/server_thread.c) for a call whose handler is expected to block,
- * on the holder of job->engine. */
+ * (rpc/server/server_thread.c) for a call whose handler is to begin on a thread
+ * of its own, on the holder of job->engine. */
 enum vc__job_begin vc__crew_begin(struct vc__crew *crew, struct vc__job *job);
 
 /* Takes a job back. Returns true if it was waiting; then it will not run.

@@ -8,9 +8,9 @@
  * entries of the table, with the results that transport/transport.h names. Of
  * the link layer, cm/link/link_connect.c calls dial and hello, link_accept.c
  * take and accept, both confirm, link_io.c prepare, promise and release, link.c
- * leave and fini, link_send.c reserve, commit and flush. The last three run on
- * any thread, under the lock of the link; all else of this file on the holder
- * of the wire's engine. */
+ * leave and fini (link_accept.c, too), link_send.c reserve, commit and flush.
+ * The last three run on any thread, under the lock of the link; all else of
+ * this file on the holder of the wire's engine. */
 #include "transport/inproc/wire.h"
 
 #include <string.h>

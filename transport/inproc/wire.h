@@ -25,7 +25,7 @@ struct vc__inproc_ear {
     struct cds_list_head node;   /* lock: in the list of listeners */
     struct cds_list_head asking; /* lock: halves with a pending REQUEST */
     struct sockaddr_storage addr;
-    bool listens; /* the holder's */
+    bool listens; /* set by listen(); then the holder's */
 };
 
 /* ear.c. The listener at this address; NULL: none. It is valid under

@@ -137,7 +137,7 @@ qp_make(struct ask *a)
     return err == 0 ? VC_OK : ask_fail_errno(a, "make a QP", err);
 }
 
-/* Waits for an event; false on timeout. A signal does not end the wait. */
+/* Waits for an event; false on timeout or error. A signal does not end the wait. */
 static bool
 channel_await(const struct ask *a)
 {
@@ -150,7 +150,7 @@ channel_await(const struct ask *a)
     return n > 0;
 }
 
-/* The event that ends rdma_connect(); NULL on timeout. */
+/* The event that ends rdma_connect(); NULL on timeout or error. */
 static const struct rdma_cm_event *
 event_await(struct ask *a)
 {

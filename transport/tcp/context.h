@@ -61,9 +61,9 @@ void vc__tcp_close(struct vc__context *c);
 /* Polls the wire, if it is watched: something was received from it (read.c), or
  * its hello or accept was sent (connect.c). */
 void vc__tcp_heat(struct vc__tcp_wire *t);
-/* Stops polling the wire, if it is polled: nothing more is expected soon, too
- * many are hot, the engine goes to sleep, or the wire is not watched any
- * more. */
+/* Stops polling the wire, if it is polled: it is not watched any more (read.c);
+ * or, in context.c, nothing has come for long, too many are hot, or the engine
+ * goes to sleep. */
 void vc__tcp_cool(struct vc__tcp_wire *t);
 
 #endif
