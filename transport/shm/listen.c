@@ -215,20 +215,47 @@ bind_at(int fd, const struct sockaddr_un *addr, socklen_t len)
     return bind(fd, (const struct sockaddr *)addr, len) == 0 ? 0 : errno;
 }
 
+/* Sets *gid to the group's number. 0 or an errno; EINVAL: there is no such
+ * group. Not by getgrnam(), whose result other threads may overwrite. Called by
+ * file_set(). */
+static int
+group_find(const char *name, gid_t *gid)
+{
+    struct group group, *found = NULL;
+    char *text = NULL;
+    int err = ERANGE;
+
+    for (size_t size = 1024; err == ERANGE && size <= 1 << 20; size *= 2) {
+        char *more = realloc(text, size);
+
+        if (more == NULL)
+            break;
+        text = more;
+        err = getgrnam_r(name, &group, text, size, &found);
+    }
+    free(text);
+    if (err != 0)
+        return err == ERANGE ? ENOMEM : err;
+    if (found == NULL)
+        return EINVAL;
+    *gid = found->gr_gid; /* found is &group */
+    return 0;
+}
+
 /* Sets the file's group and mode. 0 or an errno; EINVAL: there is no such
  * group. Called before listen(2), so that no forbidden client connects. */
 static int
 file_set(const struct vc__ear *ear, const char *path)
 {
-    const struct group *group;
+    gid_t gid = (gid_t)-1;
+    int err = 0;
 
-    if (ear->opts.group != NULL) {
-        group = getgrnam(ear->opts.group);
-        if (group == NULL)
-            return EINVAL;
-        if (chown(path, (uid_t)-1, group->gr_gid) != 0)
-            return errno;
-    }
+    if (ear->opts.group != NULL)
+        err = group_find(ear->opts.group, &gid);
+    if (err != 0)
+        return err;
+    if (ear->opts.group != NULL && chown(path, (uid_t)-1, gid) != 0)
+        return errno;
     return chmod(path, ear->opts.mode) == 0 ? 0 : errno;
 }
 

@@ -103,12 +103,12 @@ vc__tcp_listen(struct vc__ear *ear, const struct sockaddr *addr)
         return tcp_fail_bind(addr, errno);
     e->offer = tcp_offer;
     err = socket_bind(fd, addr, ear->opts.ipv6_only);
-    if (err == 0)
-        err = vc__socket_ear_open(e, fd);
     if (err == 0) {
-        e->port = tcp_port_of(fd);
-        return VC_OK;
+        e->port = tcp_port_of(fd); /* the holder reads it from now on */
+        err = vc__socket_ear_open(e, fd);
     }
+    if (err == 0)
+        return VC_OK;
     close(fd);
     return tcp_fail_bind(addr, err);
 }
