@@ -41,8 +41,9 @@ void vc__client_init(struct vc__client *c, struct vc__pool *pool,
 
 /* Ends its requests with VC_CANCELLED: failed() runs before this returns. It
  * accepts no more. A second call does nothing. Called when the channel is
- * closed, and by a service's first call that meets the closing. vc__pool_cancel() must follow if it may have requests: that wakes a
- * sleeping holder that waits for one of them. */
+ * closed, and by a service's first call that meets the closing.
+ * vc__pool_cancel() must follow if it may have requests: that wakes a sleeping
+ * holder that waits for one of them. */
 void vc__client_close(struct vc__client *c);
 
 /* Sends a request, or queues it until it can be sent. May call failed() before

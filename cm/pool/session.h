@@ -188,7 +188,7 @@ struct vc__request *vc__session_take(struct vc__session *s);
 
 /* Ends a session, whose requests have been taken out. If the peer may know it,
  * the peer is notified, and what remains of the session is freed when it has
- * answered. Returns the link to push, or NULL. Called when its client closes. */
+ * answered. Returns the link to push, or NULL. Its client closes. */
 struct vc__link *vc__session_close(struct vc__session *s);
 
 /* Handles the peer's answer to a CLOSE: frees the session. Returns false if the

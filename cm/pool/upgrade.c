@@ -45,8 +45,9 @@ vc__upgrade_suits(const struct vc__pool *p,
            vc__choice_has(&p->opts.require, transport);
 }
 
-/* For best_rank(), lesser_find() and vc__upgrade_lost(): the best link that may carry calls; NULL
- * if there is none. Under the lock, which protects the links of a peer. */
+/* For best_rank(), lesser_find() and vc__upgrade_lost(): the best link that may
+ * carry calls; NULL if there is none. Under the lock, which protects the links
+ * of a peer. */
 static struct vc__pool_link *
 best_link(const struct vc__pool *p)
 {

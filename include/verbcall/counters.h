@@ -18,9 +18,9 @@ struct vc_runtime;
 
 /* X(name, kind, unit, what it counts). The kind is GAUGE, which goes up and
  * down, or COUNTER, which only grows while the runtime lives: the types of
- * OpenMetrics. The unit is NUMBER, BYTES or MICROSECONDS. A program that exports
- * the counters makes its own table of them by this macro. New ones are added at
- * the end. While nothing changes these equations hold:
+ * OpenMetrics. The unit is NUMBER, BYTES or MICROSECONDS. A program that
+ * exports the counters makes its own table of them by this macro. New ones are
+ * added at the end. While nothing changes these equations hold:
  *
  *   links_connecting + links_up + links_leaving = links_client + links_server
  *   links_started = links_connecting + links_made + links_refused +

@@ -67,8 +67,9 @@ VC_API enum vc_status vc_stream_open(struct vc_channel *channel,
                                      struct vc_stream **stream);
 
 /* vc_stream_send - sends one message, on either side. It waits until the window
- * has room; a client's first one also until the call has a link. VC_OK: the message was accepted for sending and may be freed; this
- * does not mean that the peer gets it.
+ * has room; a client's first one also until the call has a link. VC_OK: the
+ * message was accepted for sending and may be freed; this does not mean that
+ * the peer gets it.
  * A handler may answer before it has received all messages. Then the client's
  * vc_stream_send() fails with VC_FAILED_PRECONDITION, and vc_stream_finish()
  * has the reply. In any case vc_stream_finish(), not vc_stream_send(), returns

@@ -45,7 +45,8 @@ vc__channel_intercept_request(struct vc_interception *i, const void *request)
         vc__interception_message(i, VC_MESSAGE_REQUEST, request);
 }
 
-/* Makes the call, for call_lead(), and reports its request and its reply. Returns as vc__channel_call(). The caller's thread. */
+/* Makes the call, for call_lead(), and reports its request and its reply.
+ * Returns as vc__channel_call(). The caller's thread. */
 static enum vc_status
 channel_intercept_call_pass(struct vc_interception *i,
                             struct vc_channel *channel, const void *request,

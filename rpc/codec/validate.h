@@ -39,9 +39,9 @@ struct vc__message_fault {
  * numbers and wire types are valid (a known field with a wire type that is not
  * its type's is malformed); lengths fit; varints have at most 10 bytes; no
  * groups; strings are UTF-8 without NUL (C could not hold it); required fields
- * without a default are present. A sub-message that is given twice is merged, as protobuf
- * demands, and the merge counts as memory; with a oneof in it it is refused, as
- * protobuf-c fails to merge these. False with *fault set, for
+ * without a default are present. A sub-message that is given twice is merged,
+ * as protobuf demands, and the merge counts as memory; with a oneof in it it is
+ * refused, as protobuf-c fails to merge these. False with *fault set, for
  * VC_INVALID_ARGUMENT, if the check fails. If memory is not NULL, *memory
  * receives, only on success, an upper bound of what unpacking will allocate
  * from an arena (rpc/codec/arena.h). */

@@ -40,8 +40,8 @@ queue_leave(struct vc_call *call)
         cds_list_del(&peer->turn);
 }
 
-/* For vc__turn_take(): takes the first call of the client's queue. The client's next
- * turn comes after all other clients' turns. */
+/* For vc__turn_take(): takes the first call of the client's queue. The client's
+ * next turn comes after all other clients' turns. */
 static struct vc_call *
 queue_take(struct vc__server_peer *peer)
 {

@@ -64,8 +64,8 @@ struct vc__source {
      * NULL if only the descriptor reports events. */
     unsigned (*poll)(struct vc__source *s);
 
-    /* Called before the engine sleeps, or is left to the program's loop: makes the descriptor report what comes
-     * from now on. Set if poll() is. */
+    /* Called before the engine sleeps, or is left to the program's loop: makes
+     * the descriptor report what comes from now on. Set if poll() is. */
     void (*arm)(struct vc__source *s);
 
     /* The descriptor is readable, or what vc__engine_await_room() awaits. */

@@ -42,8 +42,8 @@ struct vc__share {
 };
 
 /* A handler that begins on a thread of its own: it is expected to block, or
- * likely to lose its engine while its client has its share. It runs on a thread of the crew that
- * does not hold the engine, within a handler run that is lost
+ * likely to lose its engine while its client has its share. It runs on a thread
+ * of the crew that does not hold the engine, within a handler run that is lost
  * (transport/core/handoff.h). A job lives in its owner, which may be freed when
  * run() returns. */
 struct vc__job {

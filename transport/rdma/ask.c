@@ -137,7 +137,8 @@ qp_make(struct ask *a)
     return err == 0 ? VC_OK : ask_fail_errno(a, "make a QP", err);
 }
 
-/* Waits for an event; false on timeout or error. A signal does not end the wait. */
+/* Waits for an event; false on timeout or error. A signal does not end the
+ * wait. */
 static bool
 channel_await(const struct ask *a)
 {

@@ -221,8 +221,8 @@ starved_log(struct vc__socket_ear *e, int err)
 static void on_pause(struct vc__timer *timer);
 
 /* Called by ear_ready() when there are no descriptors, or no memory, and by
- * on_pause() when epoll has none: stops listening to the socket for PAUSE_MS, as the kernel would tell of those that
- * wait all the time. */
+ * on_pause() when epoll has none: stops listening to the socket for PAUSE_MS,
+ * as the kernel would tell of those that wait all the time. */
 static void
 pause_begin(struct vc__socket_ear *e, int err)
 {
