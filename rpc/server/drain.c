@@ -5,7 +5,8 @@
  * 4.8), then waits until the last client has left. See rpc/server/drain.h. The
  * functions for the program: any thread, as verbcall/server.h says. The steps:
  * only rpc/server/server_op.c calls them, through vc__server_drain_kind, on the
- * holder of the engine that the section names. */
+ * holder of the engine that the section names. vc__server_link_goaway() has its
+ * declaration in rpc/server/server_link.h. */
 #include "rpc/server/drain.h"
 
 #include <stdlib.h>
@@ -14,8 +15,8 @@
 #include "rpc/server/server_link.h"
 #include "rpc/server/server_log.h"
 
-/* Called by the link, under its lock, when the GOAWAY was sent or the link was
- * lost. */
+/* send->done of a GOAWAY, called by the link under its lock, on the holder: the
+ * GOAWAY was sent, or the link was lost. Frees the message. */
 static void
 goaway_done(struct vc__send *send, enum vc__send_end end)
 {
@@ -40,7 +41,10 @@ vc__server_link_goaway(struct vc__server_link *sl)
 
 /* --- on a part's engine --------------------------------------------------- */
 
-/* The first step. */
+/* kind->begin, called once by part_begin(): sends GOAWAY to each link that is
+ * up and has had none. Sets p->no_memory if that fails for a link. A link that
+ * comes up later gets its GOAWAY from on_trusted()
+ * (rpc/server/server_link.c). */
 static void
 drain_begin(struct vc__server_op_part *p)
 {
@@ -53,17 +57,20 @@ drain_begin(struct vc__server_op_part *p)
     }
 }
 
-/* True when the part has no links any more. Asked after drain_begin(), and when
- * a link or a client of the part is gone. */
+/* kind->is_over: true when the part has no links any more. Called by
+ * part_begin() after drain_begin(), and by vc__server_ops_check() when a link
+ * or a client of the part is gone. */
 static bool
 drain_is_over(struct vc__server_part *part)
 {
     return cds_list_empty(&part->links);
 }
 
-/* The last step: closes the links without calls. A client that does not poll
- * has not seen the GOAWAY, and loses nothing: before its next call is sent, the
- * client notices that the link is gone. */
+/* kind->end, called once by part_end(): all parts are over, the timeout has
+ * elapsed, or op->error is set, as by a close. Closes the links without calls,
+ * and counts the calls of the others. A client that does not poll has not seen
+ * the GOAWAY, and loses nothing: before its next call is sent, the client
+ * notices that the link is gone. */
 static void
 drain_end(struct vc__server_op_part *p)
 {
@@ -80,7 +87,8 @@ drain_end(struct vc__server_op_part *p)
 
 /* --- on engine 0 ---------------------------------------------------------- */
 
-/* Called once, after all parts have ended: sets op->error on failure. */
+/* kind->result, called once by server_op_on_ended() after all parts have ended,
+ * unless op->error is set already, as by a close. Sets op->error on failure. */
 static void
 drain_result(struct vc__server_op *op)
 {
@@ -110,9 +118,10 @@ const struct vc__server_op_kind vc__server_drain_kind = {
 
 /* --- for the program ----------------------------------------------------- */
 
-/* Clients that connect from now on are sent to this alternative, or if it is
- * NULL to the previous one. VC_OK; VC_INVALID_ARGUMENT: the alternative is
- * malformed, and nothing changes. */
+/* Called by drain_new(), on any thread: the server drains from now on. Clients
+ * that connect later are rejected, and sent to this alternative if they can use
+ * it; NULL: to that of an earlier drain, if any. VC_OK; VC_INVALID_ARGUMENT:
+ * the alternative is malformed, and nothing changes. */
 static enum vc_status
 server_leave_service(struct vc_server *server, const char *alternative)
 {
@@ -136,7 +145,9 @@ server_leave_service(struct vc_server *server, const char *alternative)
     return VC_OK;
 }
 
-/* NULL on failure, with vc_error_status(). */
+/* Makes the operation, and marks the server as draining; the caller starts the
+ * operation. Called by vc_server_drain() and vc_server_drain_start(), on any
+ * thread. NULL on failure, with vc_error_status(); then nothing changes. */
 static struct vc__server_op *
 drain_new(struct vc_server *server, const char *alternative)
 {

@@ -1,7 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * See rpc/server/gradient.h. */
+ * See rpc/server/gradient.h, also for the threads. The static functions run on
+ * the thread of their caller, under the lock of struct vc__adaptive. */
 #include "rpc/server/gradient.h"
 
 #include <string.h>
@@ -36,7 +37,8 @@ vc__gradient_init(struct vc__gradient *g, uint32_t most)
     g->round.number = 1;
 }
 
-/* Returns how many may run while the baseline is measured. */
+/* Returns how many may run while the baseline is measured. Called by
+ * vc__gradient_left(), vc__gradient_begin() and vc__gradient_ran(). */
 static uint32_t
 probe_limit(const struct vc__gradient *g)
 {
@@ -57,7 +59,9 @@ vc__gradient_left(const struct vc__gradient *g, uint32_t priority, bool first)
 
 /* --- the baseline --------------------------------------------------------- */
 
-/* Begins a new round, of the next number. */
+/* Begins a new round, of the next number. Called by round_count() and
+ * round_check() at the end of a round, and by vc__gradient_turned_down() at the
+ * beginning of a probe. */
 static void
 round_begin(struct vc__gradient *g, uint64_t now)
 {
@@ -69,7 +73,7 @@ round_begin(struct vc__gradient *g, uint64_t now)
     };
 }
 
-/* Begins a new window. */
+/* Begins a new window. Called by probe_end() and window_look(). */
 static void
 window_begin(struct vc__gradient *g, uint64_t now)
 {
@@ -79,7 +83,8 @@ window_begin(struct vc__gradient *g, uint64_t now)
 }
 
 /* Ends a probe, and sets the time of the next one. Runs that were slow, or
- * quick, because of the probe do not count. */
+ * quick, because of the probe do not count. Called by round_count() and
+ * round_check(). */
 static void
 probe_end(struct vc__gradient *g, uint64_t now)
 {
@@ -90,8 +95,9 @@ probe_end(struct vc__gradient *g, uint64_t now)
     window_begin(g, now);
 }
 
-/* Moves the baseline halfway to the new one: in a round whose runs differ much,
- * the mean is off by a fifth. */
+/* Moves the baseline halfway to `us`, the mean of a round: in a round whose
+ * runs differ much, the mean is off by a fifth. Called by round_count() at the
+ * end of a round with enough valid runs. */
 static void
 baseline_learn(struct vc__gradient *g, uint64_t us, uint64_t now)
 {
@@ -102,7 +108,8 @@ baseline_learn(struct vc__gradient *g, uint64_t us, uint64_t now)
         g->baseline_us = (g->baseline_us + us) / 2;
 }
 
-/* A run of the round has ended. */
+/* A run of the round has ended, or was forgotten. Ends the round with its last
+ * run. Called by vc__gradient_ran() and vc__gradient_forget(). */
 static void
 round_count(struct vc__gradient *g, uint64_t now)
 {
@@ -118,7 +125,8 @@ round_count(struct vc__gradient *g, uint64_t now)
 }
 
 /* Abandons a round that takes too long: one of its runs does not end; or, in a
- * probe, none may begin, since older runs take all places and do not end. */
+ * probe, none may begin, since older runs take all places and do not end.
+ * Called by vc__gradient_begin() and vc__gradient_turned_down(). */
 static void
 round_check(struct vc__gradient *g, uint64_t now)
 {
@@ -133,7 +141,7 @@ round_check(struct vc__gradient *g, uint64_t now)
 
 /* --- the limit ------------------------------------------------------------ */
 
-/* Returns the square root, rounded down. */
+/* Returns the square root, rounded down. Called by limit_by(). */
 static uint32_t
 gradient_root(uint32_t n)
 {
@@ -144,7 +152,9 @@ gradient_root(uint32_t n)
     return r;
 }
 
-/* Returns the new limit: half to twice the old one, plus its square root. */
+/* Returns the new limit, from `us`, the mean time of the window's runs: half to
+ * twice the old limit, plus its square root, from VC__GRADIENT_MIN to g->most.
+ * Called by window_look(). */
 static uint32_t
 limit_by(const struct vc__gradient *g, uint64_t us)
 {
@@ -160,9 +170,9 @@ limit_by(const struct vc__gradient *g, uint64_t us)
     return limit > g->most ? g->most : (uint32_t)limit;
 }
 
-/* Updates the limit at the end of a window. The limit grows only if more than
- * half of it was used. Before the baseline is known it stays: the first runs to
- * end are the quickest. */
+/* Called by vc__gradient_ran(): updates the limit if the window ends here. The
+ * limit grows only if more than half of it was used. Before the baseline is
+ * known it stays: the first runs to end are the quickest. */
 static void
 window_look(struct vc__gradient *g, uint64_t now)
 {

@@ -7,7 +7,8 @@
 #include "rpc/runtime.h"
 #include "rpc/server/server_log.h"
 
-/* Describes which clients may connect: no transport authenticates its peers. */
+/* Describes which clients may connect: no transport authenticates its peers.
+ * Returns a static text. Called by vc__listening_log(). */
 static const char *
 openness_of(const struct vc__listening *l)
 {

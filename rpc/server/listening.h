@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * One address at which a server listens, by one transport. Any thread: that of
- * vc_server_listen() at first, then the holder of engine 0, which listens again
- * (rpc/server/relisten.c).
+ * One address at which a server listens, by one transport. The functions run on
+ * the thread of vc_server_listen() at first, which may be any; then on the
+ * holder of engine 0, which listens again (rpc/server/relisten.c).
  *
  * Called by: relisten.c (all), server_listen.c (all). */
 #ifndef VC_RPC_LISTENING_H
@@ -19,7 +19,7 @@ struct vc__listening {
     struct vc_server *server;
     const struct vc__transport *transport;
     struct vc__listening *next;   /* the server's lock */
-    struct sockaddr_storage addr; /* with the actual port */
+    struct sockaddr_storage addr; /* with the actual port, once listed */
     bool listed;                  /* the server's lock: true when in the list */
 
     /* See rpc/server/relisten.h. */
@@ -30,9 +30,10 @@ struct vc__listening {
     struct vc__timer again;
 };
 
-/* Adds l to the server's list; takes the server's lock. Called once for each l:
- * by vc_server_listen() when the listener is open (listening_add()), or by the
- * task of vc__relisten_later(). */
+/* Adds l to the server's list; if its listener is open, also stores the port of
+ * it in the server, unless the address is drawn. Takes the server's lock.
+ * Called once for each l: by listening_add() within vc_server_listen(), when
+ * the listener is open, or by later_run(), the task of vc__relisten_later(). */
 void vc__listening_list(struct vc__listening *l);
 
 /* Logs "listens at"; `again` is "" or "again ". The listener is open, and no

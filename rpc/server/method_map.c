@@ -20,7 +20,8 @@ struct open_body {
     const uint8_t *hashes;
 };
 
-/* Fills in *o, which refers to the frame's body. False if that is malformed. */
+/* Fills in *o, which refers to the frame's body. False if that is malformed.
+ * Called by opened_new(), vc__opened_is_whole() and vc__opened_names(). */
 static bool
 open_parse(struct open_body *o, const struct vc__frame *f)
 {
@@ -37,7 +38,8 @@ open_parse(struct open_body *o, const struct vc__frame *f)
     return len - 4 - o->name_len == 4u * o->n_methods;
 }
 
-/* Returns the server's number of the method, or VC__NO_METHOD. */
+/* Returns the server's number of the method, or VC__NO_METHOD. Called by
+ * map_make() for each method of the client. */
 static uint16_t
 method_by_hash(const struct vc_service *service, uint32_t hash)
 {
@@ -48,7 +50,8 @@ method_by_hash(const struct vc_service *service, uint32_t hash)
     return VC__NO_METHOD;
 }
 
-/* True if client and server number the methods alike: no map is needed. */
+/* True if client and server number the methods alike: no map is needed. Called
+ * by map_make(). */
 static bool
 same_methods(const struct vc_service *service, const struct open_body *o)
 {
@@ -59,7 +62,8 @@ same_methods(const struct vc_service *service, const struct open_body *o)
     return same;
 }
 
-/* False without memory. */
+/* Makes opened->map, unless none is needed. False without memory. Called by
+ * opened_new() if the server has the service. */
 static bool
 map_make(struct vc__opened *opened, const struct open_body *o)
 {
@@ -75,7 +79,10 @@ map_make(struct vc__opened *opened, const struct open_body *o)
     return true;
 }
 
-/* With one reference; NULL if the frame is malformed, or without memory. */
+/* Parses the frame's body and looks the service up. Returns an object with one
+ * reference; NULL if the frame is malformed, or without memory. A service that
+ * the server does not have is no failure: `entry` is NULL then. Called by
+ * vc__opened_get(). */
 static struct vc__opened *
 opened_new(struct vc__services *services, const struct vc__frame *f)
 {
@@ -99,7 +106,7 @@ opened_new(struct vc__services *services, const struct vc__frame *f)
     return opened;
 }
 
-/* True if the frame has the same body. */
+/* True if the frame has the same body. Called by vc__opened_get(). */
 static bool
 is_same(const struct vc__opened *opened, const struct vc__frame *f)
 {

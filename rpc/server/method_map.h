@@ -4,7 +4,8 @@
  * The parsed body of an OPEN frame (doc/wire.md 4.2): a service, and the
  * client's numbers of its methods. Clients often open many sessions of the same
  * service one after the other: these sessions share one. Called by
- * rpc/server/server_session_open.c when an OPEN has come; vc__opened_put() also
+ * rpc/server/server_session_open.c when an OPEN has come, or when
+ * vc__server_session_renew() looks a service up again; vc__opened_put() also
  * when a session or a peer is freed. The holder of the engine only.
  *
  * Called by: server_session_open.c (all), server_peer.c (opened_put). */
@@ -20,9 +21,9 @@ struct vc__opened {
     unsigned refs;
     struct vc__service_entry *entry; /* NULL: this server has no such service */
     /* Maps the client's method numbers, which are indices into its own list, to
-     * ours; NULL when both are the same. */
+     * ours; NULL when both are the same, or without a service. */
     uint16_t *map;
-    uint16_t n_methods;
+    uint16_t n_methods; /* of the client's list */
     uint32_t len;
     uint8_t body[]; /* of the OPEN frame */
 };
@@ -30,7 +31,7 @@ struct vc__opened {
 /* Returns the parsed body of this frame, with a reference for the caller. *last
  * is that of the previous frame, or NULL; it holds a reference of its own, and
  * becomes the one returned. Returns NULL if the frame is malformed, or without
- * memory; *last stays. Called for a new session, and by
+ * memory; *last stays. Called by session_new() and by
  * vc__server_session_renew(). */
 struct vc__opened *vc__opened_get(struct vc__opened **last,
                                   struct vc__services *services,
@@ -39,7 +40,7 @@ struct vc__opened *vc__opened_get(struct vc__opened **last,
 void vc__opened_put(struct vc__opened *opened);
 
 /* True if the body of the frame is well-formed. Asked for an OPEN that has
- * failed: a malformed one breaks the protocol. */
+ * failed, or names another service: a malformed one breaks the protocol. */
 bool vc__opened_is_whole(const struct vc__frame *f);
 
 /* True if the body of the frame is well-formed and names the same service.

@@ -1,7 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * See rpc/server/overload.h. */
+ * See rpc/server/overload.h, also for the threads. The static functions run on
+ * the thread of their caller, the holder. */
 #include "rpc/server/overload.h"
 
 #include <verbcall/call.h>
@@ -24,7 +25,8 @@ vc__overload_given(struct vc__overload *o, uint64_t us)
         o->given_us += (given - o->given_us) / 256;
 }
 
-/* Returns for how long a queue must not have been empty to be standing. */
+/* Returns for how long a queue must not have been empty to be standing. Called
+ * by wait_max_us() and vc__overload_standing(). */
 static uint32_t
 standing_us(const struct vc__overload *o)
 {
@@ -34,7 +36,8 @@ standing_us(const struct vc__overload *o)
 }
 
 /* Returns how long a call may have waited before it is shed: sheddable calls
- * are shed long before the others, critical ones long after. */
+ * are shed long before the others, critical ones long after; but at least the
+ * time of two runs. Called by vc__overload_judge(). */
 static uint64_t
 wait_max_us(const struct vc__overload *o, uint32_t priority)
 {
@@ -85,10 +88,10 @@ vc__overload_thread_wait(const struct vc__usual *u, uint64_t left_us)
     return usual < left_us ? left_us - usual : 0;
 }
 
-/* Learns the run time of the last call that began, which has ended since. If
- * this call was already waiting then, the engine has run only that call since,
- * beside the cost of getting here. Learns nothing if the engine was taken over
- * meanwhile. */
+/* Called by vc__overload_judge(): learns the run time of the last call that
+ * began, which has ended since. If this call was already waiting then, the
+ * engine has run only that call since, beside the cost of getting here. Learns
+ * nothing if the engine was taken over meanwhile. */
 static void
 overload_run_learn(struct vc__overload *o, uint64_t now,
                    const struct vc__overload_call *call)
@@ -105,7 +108,8 @@ overload_run_learn(struct vc__overload *o, uint64_t now,
 }
 
 /* True if the client has at least as many calls waiting as clients have on
- * average. */
+ * average. Called by vc__overload_judge(): calls of other clients are not
+ * shed. */
 static bool
 is_greedy(const struct vc__overload *o, const struct vc__overload_call *call)
 {

@@ -40,8 +40,9 @@ struct vc__usual {
     atomic_uint us;
 };
 
-/* A run took `us`. Called on the holder by vc__overload_judge(), and on the
- * handler's thread when that is one of the crew. Any thread. */
+/* Learns that a run took `us`. Called on the holder by vc__overload_judge(),
+ * and on the handler's thread when that is one of the crew, by
+ * server_handler_run_learn(). Any thread. */
 void vc__usual_ran(struct vc__usual *u, uint64_t us);
 
 /* Lowers the usual time a little, so that some of the calls that would be
@@ -62,11 +63,11 @@ vc__usual_is_over(struct vc__usual *u, uint64_t left_us)
     return true;
 }
 
-/* Returns how long a call with left_us until its deadline may wait for a
- * thread; 0: it cannot end in time. Called by rpc/server/server_thread.c on the
- * holder, when the wait begins. The time is twice as long as its method usually
- * takes, or half of left_us, 5 s at most, whichever is longer; but no longer
- * than it could still end in time. */
+/* Returns how long a call with left_us until its deadline may wait for a thread
+ * or its turn: twice as long as its method usually takes, or half of left_us, 5
+ * s at most, whichever is longer; but no longer than it could still end in
+ * time, 0 if it cannot. Called by thread_wait_start()
+ * (rpc/server/server_thread.c) on the holder. */
 uint64_t vc__overload_thread_wait(const struct vc__usual *u, uint64_t left_us);
 
 /* State of an engine's calls that wait to begin; all zero before the first. */
@@ -75,7 +76,7 @@ struct vc__overload {
     unsigned clients;        /* that have calls waiting */
     uint64_t clock;          /* the time, as last read */
     uint64_t since;          /* not empty since then, as far as known; 0:
-                              * empty */
+                              * empty, or not yet noticed */
     uint64_t begun;          /* when the last call began; 0: not known */
     unsigned takeover;       /* the engine's number of takeovers then */
     struct vc__usual *usual; /* of that call's method */
@@ -85,7 +86,8 @@ struct vc__overload {
 
 /* What is known of a call whose turn has come. */
 struct vc__overload_call {
-    uint64_t came, due; /* arrival; deadline, VC__FOREVER for none */
+    uint64_t came, due; /* arrival, 0: before `since`; deadline, VC__FOREVER
+                         * for none */
     unsigned waiting;   /* calls of its client that wait, itself included */
     unsigned takeover;  /* how often the engine was taken over from a handler */
     struct vc__usual *usual;
@@ -100,8 +102,8 @@ enum vc__overload_verdict {
     VC__OVERLOAD_SHED,  /* other calls are served first */
 };
 
-/* A call has come, and waits; its client has *waiting calls already. Called by
- * vc__call_came(). */
+/* A call has come, and waits; its client has *waiting calls already. Counts it.
+ * Called by vc__call_came(). */
 static inline void
 vc__overload_came(struct vc__overload *o, unsigned *waiting)
 {
@@ -110,8 +112,9 @@ vc__overload_came(struct vc__overload *o, unsigned *waiting)
         o->clients++;
 }
 
-/* A call no longer waits, whether it begins or not. Called by the task whose
- * turn it is (call_run()), and by vc__turn_leave(). */
+/* A call no longer waits, whether it begins or not. Called by call_run(), the
+ * task whose turn it is, and by vc__turn_leave(), for a call that is shed while
+ * it waits for its turn. */
 static inline void
 vc__overload_left(struct vc__overload *o, unsigned *waiting)
 {
@@ -121,20 +124,23 @@ vc__overload_left(struct vc__overload *o, unsigned *waiting)
         o->since = o->begun = 0;
 }
 
-/* Learns the time until the deadline, `us`, of a call that came after
- * others. */
+/* Learns the time until the deadline, `us`, of a call that came while others
+ * waited. Called by came_after_others() for each such call with a deadline. */
 void vc__overload_given(struct vc__overload *o, uint64_t us);
 
-/* Judges a call whose turn has come, and that waited after others, before
- * vc__overload_left(). With VC__OVERLOAD_RUN the call begins now; with any
- * other verdict the caller refuses it. */
+/* Judges a call whose turn has come, and since whose arrival other handlers
+ * have begun, before vc__overload_left(). Also learns the time of the run that
+ * began last. With VC__OVERLOAD_RUN the caller begins the call, unless there is
+ * no memory for the reply; with any other verdict it refuses the call. Called
+ * by judge_after_others(). */
 enum vc__overload_verdict
 vc__overload_judge(struct vc__overload *o, uint64_t now,
                    const struct vc__overload_call *call);
 
-/* Judges a call whose turn has come, and that did not wait for others: never
+/* As vc__overload_judge(), for a call that did not wait for others: never
  * VC__OVERLOAD_SHED. Does not read the clock: if the call has a deadline, the
- * clock was read when it came. So the run time of this call is not learned. */
+ * clock was read when it came. So the run time of this call is not learned.
+ * Called by call_judge(). */
 static inline enum vc__overload_verdict
 vc__overload_judge_first(struct vc__overload *o, uint64_t due,
                          struct vc__usual *usual)
@@ -147,7 +153,8 @@ vc__overload_judge_first(struct vc__overload *o, uint64_t due,
 }
 
 /* The call was begun on another thread, so the next one may begin before this
- * one has ended; or the call has ended, and its time says nothing. */
+ * one has ended: called by call_handle(). Or the call has ended, and its time
+ * says nothing: called by call_end(). */
 static inline void
 vc__overload_apart(struct vc__overload *o)
 {

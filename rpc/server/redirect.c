@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * See rpc/server/redirect.h. */
+ * See rpc/server/redirect.h, also for the threads. */
 #include "rpc/server/redirect.h"
 
 #include <netinet/in.h>
@@ -11,7 +11,8 @@
 #include "cm/connect/target.h"
 #include "transport/core/error.h"
 
-/* Fills in *out with the address, as a reject has it. */
+/* Fills in *out with the address, as a reject has it. Called by
+ * vc__redirect_target(), on its thread. */
 static void
 redirect_addr_put(struct vc__reject_addr *out,
                   const struct sockaddr_storage *addr)
@@ -94,7 +95,8 @@ vc__redirect_suits(const struct vc__redirect_to *to,
                                  : to->transport == its;
 }
 
-/* Adds the target to the reject, if the client can use it. */
+/* Adds the target to the reject, if the client can use it. Called by
+ * redirect_decide() and vc__redirect_find(), on the holder of engine 0. */
 static void
 addr_add(struct vc__reject *reject, const struct vc__redirect_to *to,
          const struct vc__incoming *in)
@@ -103,8 +105,10 @@ addr_add(struct vc__reject *reject, const struct vc__redirect_to *to,
         reject->addrs[reject->n_addrs++] = to->addr;
 }
 
-/* Asks the program's callback, and adds its valid targets to the reject. False
- * if it names no targets: the fixed ones decide then. */
+/* Asks the program's callback of this name, and adds its valid targets to the
+ * reject. False if it names no targets: the fixed ones decide then. True also
+ * if none of its targets is valid. Called by vc__redirect_find() if there is a
+ * callback, on the holder of engine 0. */
 static bool
 redirect_decide(const struct vc__redirect *r, uint64_t service,
                 const struct vc__incoming *in, struct vc__reject *reject)

@@ -40,16 +40,16 @@ struct vc__redirect {
 enum vc_status vc__redirect_init(struct vc__redirect *r,
                                  const struct vc_server_opts *opts);
 
-/* Parses one target into *out. Called for each target of the options, for the
- * alternative of a drain, both on the program's thread; and for each target
- * that the program chooses, on the holder of engine 0. VC_OK; errors as above,
- * and then *out is not valid. */
+/* Parses one target into *out. Called for each target of the options, and for
+ * the alternative of a drain by server_leave_service(), both on the program's
+ * thread; and for each target that redirect_decide names, on the holder of
+ * engine 0. VC_OK; VC_INVALID_ARGUMENT as above, and then *out is not valid. */
 enum vc_status vc__redirect_target(struct vc__redirect_to *out,
                                    const char *text);
 
 /* True if a client that came by this transport can use the target: a vc://
  * target serves clients that came by RDMA or TCP; other targets those that came
- * by the same transport. Called when a client is sent elsewhere: by
+ * by the same transport. Called when a client is sent elsewhere: within
  * vc__redirect_find(), and for the alternative of a drain by reject_draining()
  * (rpc/server/server.c), under the server's lock. The holder of engine 0. */
 bool vc__redirect_suits(const struct vc__redirect_to *to,
@@ -58,8 +58,8 @@ bool vc__redirect_suits(const struct vc__redirect_to *to,
 /* True if a client that asks for this service is sent elsewhere. Then fills in
  * *reject, which was zeroed: the reason, and the addresses of the transport by
  * which the client came, or a text if there are none. Called for each connect
- * request of a client without a pool here, by server_turn_away()
- * (rpc/server/server.c), on the holder of engine 0. */
+ * request of a client without a pool here, unless the server drains, by
+ * server_turn_away() (rpc/server/server.c), on the holder of engine 0. */
 bool vc__redirect_find(const struct vc__redirect *r, uint64_t service,
                        const struct vc__incoming *in,
                        struct vc__reject *reject);

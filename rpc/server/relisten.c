@@ -1,7 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * See rpc/server/relisten.h. */
+ * See rpc/server/relisten.h. All of this file runs on the holder of engine 0,
+ * except vc__relisten_later() and progress_of(): any thread. */
 #include "rpc/server/relisten.h"
 
 #include "rpc/runtime.h"
@@ -14,7 +15,9 @@
 #define WAIT_LOST_MS 4000u
 #define WAIT_LACK_MS 64000u
 
-/* Returns engine 0 of the runtime, which has the listeners. */
+/* Returns engine 0 of the runtime, which has the listeners. Called by
+ * relisten_after(), relisten_try(), vc__relisten_stop() and
+ * vc__relisten_later(). */
 static struct vc__progress *
 progress_of(const struct vc__listening *l)
 {
@@ -22,7 +25,8 @@ progress_of(const struct vc__listening *l)
 }
 
 /* Sets whether l listens, and if not why, under the server's lock: the program
- * may read both (vc_server_describe()). */
+ * may read both (vc_server_describe()). *why may be anything if l listens.
+ * Called by relisten_after(), relisten_try() and vc__relisten_lost(). */
 static void
 lost_set(struct vc__listening *l, bool lost, const struct vc__error *why)
 {
@@ -37,7 +41,10 @@ lost_set(struct vc__listening *l, bool lost, const struct vc__error *why)
 
 static void relisten_try(struct vc__timer *timer);
 
-/* Starts the timer of relisten_try(). On engine 0. */
+/* Starts the timer of relisten_try(), after `ms` or l->most_ms, whichever is
+ * less. Without memory for it there are no more retries, and the log says so.
+ * Called by vc__relisten_lost(), later_run(), and by relisten_try() for the
+ * next attempt. */
 static void
 relisten_after(struct vc__listening *l, uint32_t ms)
 {
@@ -55,9 +62,9 @@ relisten_after(struct vc__listening *l, uint32_t ms)
                    why.text);
 }
 
-/* True if l is in the server's list. The thread that opened the listener adds
- * it to the list and reads it for the log; the listener must not change before
- * that. */
+/* Called by relisten_try(): true if l is in the server's list. The thread that
+ * opened the listener adds it to the list and reads it for the log; the
+ * listener must not change before that. */
 static bool
 is_listed(struct vc__listening *l)
 {
@@ -69,7 +76,8 @@ is_listed(struct vc__listening *l)
     return listed;
 }
 
-/* The timer of relisten_after(), on engine 0: tries to listen again. */
+/* The timer of relisten_after(): tries to listen again, or for the first time.
+ * If l is not listed yet, or the attempt fails, starts the timer anew. */
 static void
 relisten_try(struct vc__timer *timer)
 {
@@ -119,7 +127,7 @@ struct later {
     struct vc__listening *l;
 };
 
-/* A task, posted by vc__relisten_later(). */
+/* A task, posted by vc__relisten_later(), which waits for it. */
 static void
 later_run(struct vc__task *task)
 {

@@ -5,8 +5,8 @@
  * vc:// address, also starts listening by RDMA once the memory or descriptors
  * that were missing at first can be had. The first retry comes after a second,
  * each further one after twice the last wait, up to a limit. The timer belongs
- * to engine 0, as the listener does; closing the listener stops it. The holder
- * of engine 0 only, except vc__relisten_later().
+ * to engine 0, as the listener does. The holder of engine 0 only, except
+ * vc__relisten_later().
  *
  * Called by: server_listen.c (all). */
 #ifndef VC_RPC_SERVER_RELISTEN_H
@@ -15,13 +15,15 @@
 #include "rpc/server/listening.h"
 
 /* Called by listen_later() (rpc/server/server_listen.c), within
- * vc_server_listen(), when a first attempt to listen has failed with *why: adds
- * l to the server's list, which owns it from now on, and retries by timer. Any
- * thread; waits until engine 0 has done so. */
+ * vc_server_listen(), when a first attempt to listen has failed with *why: logs
+ * that, adds l to the server's list, which owns it from now on, and retries by
+ * timer. Any thread; waits until engine 0 has listed it and started the
+ * timer. */
 void vc__relisten_later(struct vc__listening *l, const struct vc__error *why);
 
-/* The callback for vc__listener.lost: the listener has stopped, for the reason
- * *why, mostly as its device was removed. Starts the timer. */
+/* The callback for vc__listener.lost, called by cm/link/listener.c: the
+ * listener has stopped, for the reason *why, mostly as its device was removed.
+ * Notes the reason, and starts the timer of the first retry. */
 void vc__relisten_lost(struct vc__listener *listener,
                        const struct vc__error *why);
 

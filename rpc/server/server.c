@@ -2,9 +2,9 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Admission of clients, and the creation of a server. Connection requests come
- * to engine 0 and are distributed to all engines. Admission runs on the holder
- * of engine 0. The functions for the program: any thread, as verbcall/server.h
- * says. */
+ * to engine 0 and are distributed to all engines. The section "admission" runs
+ * on the holder of engine 0, except offer_accept(). The functions for the
+ * program, and the other sections: any thread, as verbcall/server.h says. */
 #include "rpc/server/server.h"
 
 #include <netinet/in.h>
@@ -27,8 +27,9 @@
 
 /* --- admission --------------------------------------------------------- */
 
-/* Writes the source address of a request: IPv4 mapped into IPv6, zeros for this
- * process. */
+/* Writes the source address of a request: IPv4 mapped into IPv6, zeros for
+ * other transports. Called by server_turn_away() for the limits of each
+ * address. */
 static void
 source_of(const struct sockaddr_storage *addr, uint8_t source[16])
 {
@@ -44,8 +45,9 @@ source_of(const struct sockaddr_storage *addr, uint8_t source[16])
     }
 }
 
-/* Fills in *reject; returns true, as its callers do for a client that is
- * rejected. */
+/* Fills in *reject; returns true, as server_turn_away() and reject_draining()
+ * do for a client that is rejected. Called by these, and by
+ * vc__server_on_request(). */
 static bool
 reject_as(struct vc__reject *reject, enum vc__reject_reason reason,
           const char *text)
@@ -56,7 +58,7 @@ reject_as(struct vc__reject *reject, enum vc__reject_reason reason,
 }
 
 /* Rejects a client of a server that drains or is closed, with the alternative
- * if the client can use it. Returns true. */
+ * if the client can use it. Called by server_turn_away(). Returns true. */
 static bool
 reject_draining(struct vc_server *server, const struct vc__incoming *in,
                 struct vc__reject *reject)
@@ -75,8 +77,9 @@ reject_draining(struct vc_server *server, const struct vc__incoming *in,
     return reject_as(reject, VC__REJECT_MOVED, "");
 }
 
-/* True if the client is rejected; *reject then says why. Otherwise the client
- * counts as a link. */
+/* Called by vc__server_on_request() first. True if the client is rejected;
+ * *reject then says why. Otherwise the client counts as a link that is half
+ * open. */
 static bool
 server_turn_away(struct vc_server *server, const struct vc__incoming *in,
                  const struct vc__hello *hello, struct vc__reject *reject)
@@ -108,16 +111,16 @@ server_turn_away(struct vc_server *server, const struct vc__incoming *in,
            reject_as(reject, VC__REJECT_BUSY, text);
 }
 
-/* A task on the engine of the offer's part; called at once if that is engine
- * 0. */
+/* A task of vc__server_on_request(), on the holder of the engine of the offer's
+ * part; called at once if that is engine 0. Accepts or rejects the client. */
 static void
 offer_accept(struct vc__task *task)
 {
     vc__server_link_accept(caa_container_of(task, struct vc__offer, task));
 }
 
-/* The link of a known client goes to the engine that has the client's other
- * links. */
+/* Called by vc__server_on_request(): returns the part for the link. The link of
+ * a known client goes to the engine that has the client's other links. */
 static struct vc__server_part *
 part_for(struct vc_server *server, const struct vc__hello *hello)
 {
@@ -128,6 +131,8 @@ part_for(struct vc_server *server, const struct vc__hello *hello)
                               : server->turn++ % n];
 }
 
+/* See rpc/server/server_listen.h. A client that is not turned away here may
+ * still be rejected by vc__server_link_accept(). */
 void
 vc__server_on_request(struct vc__listener *l, const struct vc__incoming *in,
                       const struct vc__hello *hello)
@@ -161,7 +166,8 @@ vc__server_on_request(struct vc__listener *l, const struct vc__incoming *in,
 
 /* --- services ---------------------------------------------------------- */
 
-/* True if a method of the service has a limit of calls (max_calls). */
+/* True if a method of the service has a limit of calls (max_calls). Called by
+ * vc_server_add(). */
 static bool
 limits_calls(const struct vc_service *service)
 {
@@ -195,7 +201,8 @@ vc_server_remove(struct vc_server *server, const struct vc_service *service)
 
 /* --- creation ---------------------------------------------------------- */
 
-/* False without memory. */
+/* Called by vc_server_new(): makes the part of each engine. False without
+ * memory. */
 static bool
 parts_make(struct vc_server *server)
 {
@@ -240,6 +247,7 @@ vc__server_destroy(struct vc_server *server)
     free(server);
 }
 
+/* Called by opts_keep(): sets the limits of connections. */
 static void
 admission_init(struct vc_server *server, const struct vc_server_opts *opts)
 {
@@ -255,6 +263,8 @@ admission_init(struct vc_server *server, const struct vc_server_opts *opts)
     vc__admission_init(&server->admission, &limits, seed);
 }
 
+/* Called by vc_server_new(), before any other thread knows the server: stores
+ * the options in it, except those that vc_server_new() stores itself. */
 static void
 opts_keep(struct vc_server *s, const struct vc_server_opts *opts)
 {

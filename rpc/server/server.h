@@ -25,10 +25,12 @@
 
 /* The calls of a part that are shed. */
 struct vc__shedding {
-    uint64_t n, seen; /* calls shed since shedding began; 0: not shedding */
+    /* Calls shed since shedding began, 0: not shedding; that number when
+     * `quiet` was started. */
+    uint64_t n, seen;
     uint64_t since;
     struct vc__timer quiet;
-    bool stopped;
+    bool stopped; /* true: the server closes, and reports no shedding */
 };
 
 struct vc__server_part {
@@ -77,15 +79,15 @@ struct vc_server {
     void *overload_arg;
 
     struct vc__redirect redirect;
-    struct vc__admission admission; /* requests come to engine 0 only */
-    atomic_bool draining;
+    struct vc__admission admission;     /* requests come to engine 0 only */
+    atomic_bool draining;               /* a drain or a close has begun */
     atomic_bool shut;                   /* a close has begun */
     struct vc__ear_opts ear_opts;       /* the server frees its group */
     struct vc__wire_opts wire_opts;     /* of its links */
     struct vc__choice choice;           /* transports of vc:// */
     bool has_alternative;               /* lock */
     struct vc__redirect_to alternative; /* lock; for later connects */
-    unsigned turn;                 /* part of the next link; engine 0 only */
+    unsigned turn;                 /* for the next new client; engine 0 only */
     struct vc__server_part *parts; /* one for each engine */
 
     pthread_mutex_t lock;
@@ -98,8 +100,9 @@ struct vc_server {
     atomic_bool local_begun, has_local;
     struct vc__local local;
 
-    /* Program threads inside vc_call_end(), and one for the owner: the server
-     * is freed when it is 0. The last one completes `unused`. */
+    /* Threads between vc__server_enter() and vc__server_leave(), and one for
+     * the owner: the server is freed when it is 0. The last one completes
+     * `unused`. */
     atomic_uint users;
     struct vc__waiter unused;
 
@@ -110,13 +113,13 @@ struct vc_server {
     atomic_uint n_ops;
     struct vc__waiter no_ops;
     struct vc__server_op *last_op; /* for vc_server_free() */
-    atomic_bool closed;
+    atomic_bool closed;            /* a close has succeeded */
 };
 
 /* vc__server_enter() before, and vc__server_leave() after code that may run on
- * after the last call has ended: vc__call_finish(), and the start and the end
- * of a stream's callbacks (rpc/server/server_handler.c). vc_server_free()
- * leaves once, for the owner. */
+ * after the last call has ended: in vc__call_finish(), callbacks_begin() and
+ * callbacks_close() (rpc/server/server_handler.c). vc_server_free() leaves
+ * once, for the owner. The last one to leave lets vc_server_free() go on. */
 static inline void
 vc__server_enter(struct vc_server *server)
 {

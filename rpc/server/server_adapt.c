@@ -1,11 +1,12 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * See rpc/server/server_adapt.h. */
+ * See rpc/server/server_adapt.h, also for the threads. */
 #include "rpc/server/server_adapt.h"
 
 /* Adds n to the client's runs that count; returns how many there were before.
- * Relaxed: the data that it guards is under the lock. */
+ * Relaxed: the data that it guards is under the lock. Called by all functions
+ * of this file, on their threads. */
 static unsigned
 adapting_add(struct vc_call *call, int n)
 {

@@ -10,10 +10,12 @@
 #include "rpc/server/server_deadline.h"
 #include "rpc/server/server_link.h"
 
-/* An arrival that had no part for this long gives up its memory if memory is
- * scarce. Otherwise it keeps the memory for stream_stall_us. */
+/* An arrival without a part for stream_stall_us loses its memory; while memory
+ * is scarce, after this time at the latest. */
 #define STALLED_US 5000000u
 
+/* Returns the session's part. Called by account_for(),
+ * vc__server_arrival_begin() and vc__server_arrival_add(). */
 static struct vc__server_part *
 server_arrival_part_of(const struct vc__server_session *s)
 {
@@ -22,8 +24,9 @@ server_arrival_part_of(const struct vc__server_session *s)
 
 static void stalled_look(struct vc__server_part *part);
 
-/* Updates the count of bytes after a change; the assembly held `before`
- * then. */
+/* Updates the count of bytes after a change; the assembly held `before` then.
+ * Called by server_arrival_lose(), vc__server_arrival_begin() and
+ * vc__server_arrival_free(). */
 static void
 holds_since(struct vc__server_part *part, const struct vc__server_arrival *a,
             size_t before)
@@ -40,7 +43,8 @@ vc__server_arrival_unreserve(struct vc__server_arrival *a)
     a->reserved = 0;
 }
 
-/* Drops the memory of an arrival; the rest of its parts are only counted. */
+/* Drops the memory of an arrival; the rest of its parts are only counted.
+ * Called by stalled_lose(). */
 static void
 server_arrival_lose(struct vc__server_part *part, struct vc__server_arrival *a)
 {
@@ -51,8 +55,9 @@ server_arrival_lose(struct vc__server_part *part, struct vc__server_arrival *a)
     holds_since(part, a, before);
 }
 
-/* Drops the memory of arrivals that had no part for so long, or whose deadline
- * has passed. */
+/* Drops the memory of arrivals that had no part for `for_us`, or whose deadline
+ * has passed: from the longest without a part on, until it finds one of neither
+ * kind. Called by on_stalled(), and by account_for() when memory is scarce. */
 static void
 stalled_lose(struct vc__server_part *part, uint64_t now, uint64_t for_us)
 {
@@ -67,8 +72,8 @@ stalled_lose(struct vc__server_part *part, uint64_t now, uint64_t for_us)
     }
 }
 
-/* Returns after how long without a part an arrival is lost; VC__FOREVER:
- * never. */
+/* Returns after how long without a part an arrival is lost; VC__FOREVER: never.
+ * Called by on_stalled() and stalled_look(). */
 static uint64_t
 stall_us(const struct vc__server_part *part)
 {
@@ -77,9 +82,9 @@ stall_us(const struct vc__server_part *part)
     return us == 0 ? VC__FOREVER : us;
 }
 
-/* The timer of stalled_look(), on the holder: loses arrivals that stalled. A
- * timer, since other engines may need the memory too, and cannot reach the
- * arrivals of this one. */
+/* The timer of stalled_look(), on the holder: loses arrivals that stalled, and
+ * starts the timer again while there are others. A timer, since other engines
+ * may need the memory too, and cannot reach the arrivals of this one. */
 static void
 on_stalled(struct vc__timer *timer)
 {
@@ -94,7 +99,8 @@ on_stalled(struct vc__timer *timer)
         stalled_look(part);
 }
 
-/* Starts the timer of on_stalled(), unless the part closes. */
+/* Starts the timer of on_stalled(), unless the part closes. Called by
+ * on_stalled(), and by vc__server_arrival_begin() if the timer does not run. */
 static void
 stalled_look(struct vc__server_part *part)
 {
@@ -106,7 +112,10 @@ stalled_look(struct vc__server_part *part)
                         on_stalled);
 }
 
-/* Reserves memory. NULL: there is not enough. */
+/* Reserves `bytes` for the parts of a message and as many for the unpacked one;
+ * if memory is scarce, drops that of stalled arrivals first. Returns the
+ * client's account, from which the assembly takes the memory; NULL: there is
+ * not enough. Called by vc__server_arrival_begin() for a message to be kept. */
 static struct vc__account *
 account_for(struct vc__server_session *s, struct vc__server_arrival *a,
             size_t bytes)

@@ -3,8 +3,9 @@
  *
  * Turns a request into a call that waits for its turn, or refuses it. See
  * rpc/server/server_handler.h. All of this file runs on the holder of the
- * engine, when a request is complete or refused. The steps return VC_OK, or the
- * status to refuse the call with; then *fault is the text. */
+ * engine, when a request is complete or refused. The steps, which have a
+ * parameter `fault` and return a status, return VC_OK, or the status to refuse
+ * the call with; then *fault is the text. */
 #include <verbcall/call.h>
 
 #include "rpc/server/server_handler.h"
@@ -13,7 +14,8 @@
 #include "rpc/server/server_reply.h"
 #include "rpc/server/server_shed.h"
 
-/* True if the service that the session was opened for is still the server's. */
+/* True if the service that the session was opened for is still the server's.
+ * Called by method_find() and is_served_again(). */
 static bool
 is_served(const struct vc__server_session *s)
 {
@@ -22,9 +24,10 @@ is_served(const struct vc__server_session *s)
     return entry != NULL && !atomic_load(&entry->removed);
 }
 
-/* True if a service of this name was added again, perhaps in place of a former
- * one. It serves existing sessions once their calls of the former service have
- * ended. */
+/* Called by method_find() if is_served() is false: looks the service up again,
+ * if no other call of the session runs. True if a service of this name was
+ * added, perhaps in place of a former one. It serves existing sessions once
+ * their calls of the former service have ended. */
 static bool
 is_served_again(struct vc__server_session *s)
 {
@@ -33,7 +36,7 @@ is_served_again(struct vc__server_session *s)
     return is_served(s);
 }
 
-/* Sets *fault; returns status. */
+/* Sets *fault; returns status. Called by the steps of this file. */
 static enum vc_status
 server_begin_fails(const char **fault, enum vc_status status, const char *text)
 {
@@ -41,7 +44,9 @@ server_begin_fails(const char **fault, enum vc_status status, const char *text)
     return status;
 }
 
-/* The client adds the name of the method to the text. */
+/* Called by method_find(): there is no such service or method. Returns
+ * VC_UNIMPLEMENTED, with *fault. The client adds the name of the method to the
+ * text. */
 static enum vc_status
 not_found(struct vc_call *call, const char **fault, const char *text)
 {
@@ -49,7 +54,8 @@ not_found(struct vc_call *call, const char **fault, const char *text)
     return server_begin_fails(fault, VC_UNIMPLEMENTED, text);
 }
 
-/* Returns the server's number of the client's method, or VC__NO_METHOD. */
+/* Returns the server's number of the client's method, or VC__NO_METHOD. Called
+ * by method_find() and vc__call_refuse(). */
 static unsigned
 method_number(const struct vc_call *call)
 {
@@ -61,8 +67,8 @@ method_number(const struct vc_call *call)
     return s->map != NULL ? s->map[i] : i;
 }
 
-/* Finds the method in the server's table, and sets call->method and
- * call->state. */
+/* The first step, called by call_take(): finds the method in the server's
+ * table, and sets call->method and call->state. */
 static enum vc_status
 method_find(struct vc_call *call, const char **fault)
 {
@@ -90,7 +96,8 @@ method_find(struct vc_call *call, const char **fault)
     return VC_OK;
 }
 
-/* Without memory for a call there is none for an answer: closes the link. */
+/* Without memory for a call there is none for an answer: closes the link.
+ * Called by vc__call_begin() and vc__call_refuse(). */
 static void
 call_starve(const struct vc__call_site *site)
 {
@@ -101,8 +108,9 @@ call_starve(const struct vc__call_site *site)
                    "the server has no memory for a call");
 }
 
-/* Unpacks the request into the call's arena, if the call has one. False, with
- * the reason in *fault, if that fails. */
+/* Unpacks the request into the call's arena; does nothing if the client
+ * streams. False, with the reason in *fault, if that fails. Called by
+ * call_take(). */
 static bool
 request_unpack(struct vc_call *call, const uint8_t *body, uint32_t len,
                struct vc__message_fault *fault)
@@ -116,6 +124,8 @@ request_unpack(struct vc_call *call, const uint8_t *body, uint32_t len,
     return call->request != NULL;
 }
 
+/* Called by call_take() when request_unpack() has failed for the reason *wrong.
+ * Returns VC_RESOURCE_EXHAUSTED or VC_INVALID_ARGUMENT, with *fault. */
 __attribute__((cold)) static enum vc_status
 request_fault(struct vc_call *call, const struct vc__message_fault *wrong,
               const char **fault)
@@ -131,8 +141,8 @@ request_fault(struct vc_call *call, const struct vc__message_fault *wrong,
     return server_begin_fails(fault, VC_INVALID_ARGUMENT, call->text);
 }
 
-/* Checks whether the client may have one more call in memory, and the limits.
- * Counts the call in these. */
+/* The second step, called by call_take(): checks whether the client may have
+ * one more call in memory, and the limits. Counts the call in these. */
 static enum vc_status
 call_admit(struct vc_call *call, const char **fault)
 {
@@ -147,7 +157,8 @@ call_admit(struct vc_call *call, const char **fault)
     return VC_OK;
 }
 
-/* All steps, before the call waits for its turn. */
+/* Called by vc__call_begin(): all steps, before the call waits for its turn.
+ * Unlike vc__call_take(), which finds the memory for the call. */
 static enum vc_status
 call_take(struct vc_call *call, const uint8_t *body, uint32_t len,
           const char **fault)
@@ -176,7 +187,8 @@ const char vc__no_memory[] =
     "the server has no memory left for the request (max_memory): try again "
     "later";
 
-/* Answers a request that is refused; `text` is the library's, or call->text. */
+/* Answers a request that is refused; `text` is the library's, or call->text.
+ * Called by vc__call_begin() and vc__call_refuse(). */
 static void
 server_begin_refuse(struct vc_call *call, enum vc_status status,
                     const char *text)

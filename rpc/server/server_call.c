@@ -3,8 +3,9 @@
  *
  * The memory of calls: each has an arena, which goes back to the part's stock
  * with it. Also the functions by which handlers read and fill in a call. The
- * section "memory" runs on the holder, except vc__call_free_stock(). See
- * rpc/server/server_call.h and, for handlers, verbcall/call.h. */
+ * section "memory" runs on the holder, except vc__call_free_stock() and
+ * call_destroy(). Programs call the functions of verbcall/call.h on the
+ * threads that it names. See rpc/server/server_call.h. */
 #include "rpc/server/server_call.h"
 
 #include <stdarg.h>
@@ -90,6 +91,8 @@ vc_call_peer(const struct vc_call *call)
     return call->origin->text;
 }
 
+/* Also called by the library, where it fails or refuses a call: on the holder,
+ * the handler's thread, or the thread of vc_call_end(). */
 enum vc_status
 vc_call_fail(struct vc_call *call, enum vc_status status, const char *format,
              ...)
@@ -104,7 +107,8 @@ vc_call_fail(struct vc_call *call, enum vc_status status, const char *format,
     return status;
 }
 
-/* Returns the name of the call's service. */
+/* Returns the name of the call's service. Called by vc__call_fault() and
+ * vc__call_explain(), on their threads. */
 static const char *
 service_name(const struct vc_call *call)
 {
@@ -145,6 +149,9 @@ vc__call_explain(struct vc_call *call, enum vc_status status)
                      call->method->name, vc_status_name(status));
 }
 
+/* Declared in verbcall/service.h. Called by a generated method runner, or by
+ * vc__protobuf_c_run(), on the handler's thread, if the program has no such
+ * handler. Returns VC_UNIMPLEMENTED; the reply says "not executed". */
 enum vc_status
 vc_call_no_handler(struct vc_call *call)
 {
@@ -167,7 +174,8 @@ vc__call_may_begin(const struct vc_call *call)
     return vc__memory_may_have(&peer->account, peer->n_held * WHOLE);
 }
 
-/* NULL without memory. */
+/* Called by vc__call_take() when the stock is empty: makes a call with an
+ * arena. NULL without memory. */
 static struct vc_call *
 call_make(struct vc_server *server)
 {
@@ -212,6 +220,9 @@ vc__call_take(const struct vc__call_site *site)
     return call;
 }
 
+/* Frees a call and its arena: called by vc__call_release() on the holder when
+ * the stock is full or memory is scarce, and by vc__call_free_stock() on any
+ * thread. */
 static void
 call_destroy(struct vc__server_part *part, struct vc_call *call)
 {
@@ -220,6 +231,8 @@ call_destroy(struct vc__server_part *part, struct vc_call *call)
     vc__store_sub(&part->server->store, WHOLE);
 }
 
+/* Adds n to the counter of open streams. Called by vc__call_stream_open() and
+ * vc__call_stream_end(). */
 static void
 streams_count(struct vc_call *call, int64_t n)
 {

@@ -42,7 +42,7 @@ struct vc_call {
     struct vc__call_site site;
     struct vc__origin *origin; /* the call holds a reference */
     struct vc__handle handle;
-    struct vc__task task; /* runs the handler */
+    struct vc__task task; /* runs the handler, or ends the call */
     struct vc__job job;   /* runs the handler on a thread of the crew */
     struct vc__send send; /* the reply */
     struct vc__arena arena;
@@ -52,12 +52,12 @@ struct vc_call {
     struct vc__method_state *state; /* of the method, at this server */
     const void *request;            /* NULL if the client streams */
     ProtobufCMessage *reply;        /* NULL if the server streams */
-    struct vc_stream *stream; /* NULL: no stream, or the handler is over */
+    struct vc_stream *stream;       /* NULL: no stream, or the call has ended */
     struct vc__packing packing;
     struct vc__call_metadata metadata;
     uint8_t *long_reply;      /* packed, if it goes in parts */
-    struct vc__timer overdue; /* ends a long reply, or a wait for a thread */
-    enum vc_status status;    /* the handler's; by takeover or vc_call_end() */
+    struct vc__timer overdue; /* ends a long reply, or a wait to begin */
+    enum vc_status status;    /* for the task that ends the call */
     uint32_t round;           /* see rpc/server/gradient.h */
     bool adapts;              /* counted there */
     uint64_t turn;            /* handlers begun when the call came */
@@ -84,17 +84,21 @@ vc__call_part(const struct vc_call *call)
     return call->site.session->peer->part;
 }
 
-/* Takes a call from the stock, or makes one, for this site; its slot keeps it.
- * NULL without memory. Called by vc__call_begin() and vc__call_refuse(). */
+/* Takes a call from the stock, or makes one, for this site; its slot keeps it
+ * until vc__call_release(). NULL without memory. Called by vc__call_begin() and
+ * vc__call_refuse(). */
 struct vc_call *vc__call_take(const struct vc__call_site *site);
 
-/* Called by call_admit() (rpc/server/server_begin.c) for a new call when memory
- * is scarce: true if there is enough for one more call of its client. */
+/* Called by call_admit() (rpc/server/server_begin.c) for a new call, which
+ * vc__call_take() has counted already, when memory is scarce: true if there is
+ * enough for one more call of its client. */
 bool vc__call_may_begin(const struct vc_call *call);
 
-/* Open and end the call's stream; vc__call_stream_open() returns false without
- * memory. Called when the call's request was taken (rpc/server/server_begin.c),
- * and when its reply is about to be sent, or the call is released. */
+/* Open and end the call's stream, and count it; vc__call_stream_open() returns
+ * false without memory. Open is called by call_take()
+ * (rpc/server/server_begin.c), when the call's request was taken; end by
+ * reply_send(), when its reply is about to be sent, or by
+ * vc__call_release(). */
 bool vc__call_stream_open(struct vc_call *call);
 void vc__call_stream_end(struct vc_call *call);
 
@@ -106,18 +110,19 @@ enum vc_status vc__call_fault(struct vc_call *call, enum vc_status status,
                               const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Gives the call a text if it has none: its handler ends it with this error.
- * Called by vc__call_method() on the handler's thread, and by vc_call_end() on
- * any thread. */
+/* Gives the call a text if it has none: it ends with this error, which is not
+ * VC_OK. Called by vc__call_method() on the handler's thread, and by
+ * vc_call_end() on any thread. */
 void vc__call_explain(struct vc_call *call, enum vc_status status);
 
-/* Frees the long reply, which the call has. Called when the call is released,
- * and by vc__reply_forget(). */
+/* Frees the long reply, which the call has, and stops its timer. Called by
+ * vc__call_release(), and by vc__reply_forget(). */
 void vc__call_long_drop(struct vc_call *call);
 
 /* Releases a call whose reply has arrived, or is no longer wanted: back to the
- * stock, or freed. Called by rpc/server/server_session.c, also under the link's
- * lock, and for a call that is skipped by rpc/server/server_handler.c. */
+ * stock, or freed. Called by vc__server_session_sent() under the link's lock
+ * and by slot_settle() (rpc/server/server_session.c), and for a call that is
+ * skipped by call_skip() (rpc/server/server_handler.c). */
 void vc__call_release(struct vc_call *call);
 
 /* Frees the stock of a part. Called by vc__server_destroy(), on any thread. */

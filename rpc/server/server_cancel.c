@@ -1,7 +1,10 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * See rpc/server/server_cancel.h. */
+ * See rpc/server/server_cancel.h. The section "notifying" runs on the
+ * holder; the others on the thread of vc_call_is_cancelled() or
+ * vc_call_on_cancel(), which may be any; server_cancel_engine_of(),
+ * watch_fire() and watch_put() on both. */
 #include "rpc/server/server_cancel.h"
 #include "rpc/server/stream_server.h"
 
@@ -32,6 +35,8 @@ struct vc__call_watch {
     bool over;              /* the call has ended */
 };
 
+/* Returns the engine of the call. Called by watch_set(), arm_run() and
+ * vc__call_unwatch(). */
 static struct vc__engine *
 server_cancel_engine_of(const struct vc_call *call)
 {
@@ -40,7 +45,8 @@ server_cancel_engine_of(const struct vc_call *call)
 
 /* --- watches ----------------------------------------------------------- */
 
-/* Drops a reference; the last one frees the watch. Any thread. */
+/* Drops a reference; the last one frees the watch. Called by watch_of(),
+ * call_tell(), arm_run(), vc__call_unwatch() and vc_call_on_cancel(). */
 static void
 watch_put(struct vc__call_watch *w)
 {
@@ -52,7 +58,8 @@ watch_put(struct vc__call_watch *w)
 
 static void arm_run(struct vc__task *task);
 
-/* NULL without memory. */
+/* Makes a watch with one reference, for the call. NULL without memory. Called
+ * by watch_of(). */
 static struct vc__call_watch *
 watch_new(struct vc_call *call)
 {
@@ -67,8 +74,8 @@ watch_new(struct vc_call *call)
     return w;
 }
 
-/* Returns the call's watch, which is made at the first use; NULL without
- * memory. */
+/* Returns the call's watch, which is made at the first use, without a reference
+ * for the caller; NULL without memory. Called by vc_call_on_cancel(). */
 static struct vc__call_watch *
 watch_of(struct vc_call *call)
 {
@@ -86,8 +93,8 @@ watch_of(struct vc_call *call)
 }
 
 /* Runs tell(), if it is set, without the lock. The call may end before that
- * returns, so the caller must hold the watch. On the holder, or in
- * vc_call_on_cancel(). */
+ * returns, so the caller must hold the watch. Called by call_tell(), and by
+ * vc_call_on_cancel() if the call is cancelled already. */
 static void
 watch_fire(struct vc__call_watch *w)
 {
@@ -118,10 +125,11 @@ watch_fire(struct vc__call_watch *w)
 
 /* --- notifying --------------------------------------------------------- */
 
-/* The call was cancelled, or its deadline has passed: notifies the handler,
- * once. The holder. Sequentially consistent, as are vc_call_on_cancel() and
- * vc__parent_children(): either they see that the call is cancelled, or this
- * function sees its watch and its children. */
+/* Notifies the handler, and cancels its calls, once: called by
+ * vc__call_cancel(), or by server_cancel_on_deadline(). Sequentially
+ * consistent, as are vc_call_on_cancel() and vc__parent_children(): either they
+ * see that the call is cancelled, or this function sees its watch and its
+ * children. */
 static void
 call_tell(struct vc_call *call)
 {
@@ -194,8 +202,8 @@ vc_call_is_cancelled(const struct vc_call *call)
            vc_call_deadline_us(call) == 0;
 }
 
-/* Called with the lock. Waits, without the lock, until no tell() runs. False
- * inside of tell(), or if another thread waits already. */
+/* Called by watch_set(), with the lock. Waits, without the lock, until no
+ * tell() runs. False inside of tell(), or if another thread waits already. */
 static bool
 watch_still(struct vc__call_watch *w)
 {
@@ -213,8 +221,9 @@ watch_still(struct vc__call_watch *w)
     return true;
 }
 
-/* True if the timer of the deadline must be started, which only the holder may
- * do; then takes a reference for `arm`. */
+/* Called by watch_set(), with the lock. True if the timer of the deadline must
+ * be started, which only the holder may do; then takes a reference for
+ * `arm`. */
 static bool
 must_arm(struct vc__call_watch *w)
 {
@@ -227,7 +236,8 @@ must_arm(struct vc__call_watch *w)
     return arm;
 }
 
-/* Called with the lock, by vc_call_on_cancel(). False as watch_still(). */
+/* Called by vc_call_on_cancel(), with the lock: sets tell(), or none if it is
+ * NULL, and posts the task that starts the timer. False as watch_still(). */
 static bool
 watch_set(struct vc__call_watch *w,
           void (*tell)(struct vc_call *call, void *arg), void *arg)

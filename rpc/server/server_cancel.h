@@ -5,9 +5,9 @@
  * its deadline has passed. The state for notifying the handler is allocated
  * when the handler asks to be notified.
  *
- * May run together: vc_call_is_cancelled() and vc_call_on_cancel() of
- * verbcall/call.h with everything, while the call has not ended. The rest
- * belongs to the holder of the engine.
+ * vc_call_is_cancelled() and vc_call_on_cancel() of verbcall/call.h: any
+ * thread, together with everything else, while the call has not ended. The
+ * functions of this header: the holder of the engine only.
  *
  * Called by: server_session.c (call_cancel), server_handler.c (call_unwatch).
  */
@@ -16,9 +16,11 @@
 
 #include "rpc/server/server_call.h"
 
-/* The client has cancelled the call, or is gone: notifies the handler. A second
- * time does nothing. Called by rpc/server/server_session.c for a CANCEL of a
- * call that runs, and for each such call of a session that is closed. */
+/* The client has cancelled the call, or is gone: notifies the handler, unless
+ * the deadline has done so, cancels the calls that the handler makes, and ends
+ * the call's stream and its wait for a thread. A second time does nothing.
+ * Called by call_cancel() for a CANCEL of a call that runs or waits to begin,
+ * and by vc__server_session_close() for each such call. */
 void vc__call_cancel(struct vc_call *call);
 
 /* The call has ended: its handler is not notified any more. Called by

@@ -20,9 +20,9 @@
 
 /* --- on a part's engine --------------------------------------------------- */
 
-/* Called once, by the first close. Tasks run in order, so requests passed to
- * this part earlier have become links by now. No timers are started from now
- * on. */
+/* Called once, by the close_begin() of the first close: closes the links. Tasks
+ * run in order, so requests passed to this part earlier have become links by
+ * now. None of the part's own timers is started from now on. */
 static void
 part_close(struct vc__server_part *part)
 {
@@ -38,7 +38,8 @@ part_close(struct vc__server_part *part)
         vc__link_close(&sl->link, VC_UNAVAILABLE, "the server was closed");
 }
 
-/* The first step. */
+/* kind->begin, called once by part_begin(): closes the links of the part, if no
+ * close has done so, and forgets the clients without links. */
 static void
 close_begin(struct vc__server_op_part *p)
 {
@@ -47,15 +48,17 @@ close_begin(struct vc__server_op_part *p)
         part_close(p->part);
 }
 
-/* True when the part has no peers any more; every link has one. Asked after
- * close_begin(), and when a link or a client of the part is gone. */
+/* kind->is_over: true when the part has no peers any more; every link has one.
+ * Called by part_begin() after close_begin(), by vc__server_ops_check() when a
+ * link or a client of the part is gone, and by close_end(). */
 static bool
 close_is_over(struct vc__server_part *part)
 {
     return part->n_peers == 0;
 }
 
-/* Counts a call that still runs, and notes the oldest. */
+/* Counts a call that still runs, and notes the oldest. Called by
+ * session_survey(). */
 static void
 call_survey(struct vc__server_op_part *p, const struct vc_call *call)
 {
@@ -66,6 +69,8 @@ call_survey(struct vc__server_op_part *p, const struct vc_call *call)
     p->n_calls++;
 }
 
+/* Counts the calls of a session that still run. Called by peers_survey() for
+ * open sessions, and by close_end() for closed ones. */
 static void
 session_survey(struct vc__server_op_part *p, const struct vc__server_session *s)
 {
@@ -75,7 +80,8 @@ session_survey(struct vc__server_op_part *p, const struct vc__server_session *s)
     }
 }
 
-/* The sessions of links that are being closed are still open. */
+/* Called by close_end(): counts the running calls of open sessions. The
+ * sessions of links that are being closed are still open. */
 static void
 peers_survey(struct vc__server_op_part *p)
 {
@@ -90,7 +96,8 @@ peers_survey(struct vc__server_op_part *p)
     }
 }
 
-/* Names the oldest call while it exists: on the part's engine. */
+/* Called by close_end(): names the oldest call while it exists, which only the
+ * holder of the part's engine knows. */
 static void
 old_describe(struct vc__server_op_part *p)
 {
@@ -103,7 +110,9 @@ old_describe(struct vc__server_op_part *p)
              call->method->name, later ? " (waiting for vc_call_end())" : "");
 }
 
-/* The last step: when all parts are over, or the timeout has elapsed. */
+/* kind->end, called once by part_end(): all parts are over, the timeout has
+ * elapsed, or there was no memory for its timer. If this part is not over,
+ * notes which calls still run. */
 static void
 close_end(struct vc__server_op_part *p)
 {
@@ -121,8 +130,8 @@ close_end(struct vc__server_op_part *p)
 
 /* --- on engine 0 ---------------------------------------------------------- */
 
-/* Before all else: stops listening, and ends the drains: they no longer have
- * clients to wait for. */
+/* kind->prepare, called by op_begin() before all else: stops listening, and
+ * ends the drains, which no longer have clients to wait for. */
 static void
 close_prepare(struct vc__server_op *op)
 {
@@ -131,7 +140,8 @@ close_prepare(struct vc__server_op *op)
                        "the server was closed before its clients had left");
 }
 
-/* The error of a close with n calls that still run; `old` names the oldest. */
+/* Called by close_result(): sets the error of a close with n calls that still
+ * run; `old` names the oldest. */
 static void
 calls_result(struct vc__server_op *op, const struct vc__server_op_part *old,
              unsigned n)
@@ -145,7 +155,8 @@ calls_result(struct vc__server_op *op, const struct vc__server_op_part *old,
                   op->timeout_ms, old->old_text, ms, n - 1);
 }
 
-/* Called once, after all parts have ended: sets op->error on failure, or else
+/* kind->result, called once by server_op_on_ended() after all parts have ended,
+ * unless op->error is set already: sets op->error on failure, or else
  * server->closed. */
 static void
 close_result(struct vc__server_op *op)
@@ -188,7 +199,8 @@ static const struct vc__server_op_kind close_kind = {
 
 /* --- for the program ----------------------------------------------------- */
 
-/* No client can connect any more. */
+/* No client can connect any more, and vc_server_listen() fails. Called by
+ * close_new() and close_at_last(), on any thread. */
 static void
 server_shut(struct vc_server *server)
 {
@@ -196,7 +208,9 @@ server_shut(struct vc_server *server)
     atomic_store(&server->draining, true);
 }
 
-/* NULL without memory, with vc_error_status(); then nothing changes. */
+/* Makes a close, which the caller starts; no client can connect from now on.
+ * Called by vc_server_close() and vc_server_close_start(), on any thread. NULL
+ * without memory, with vc_error_status(); then nothing changes. */
 static struct vc__server_op *
 close_new(struct vc_server *server)
 {
@@ -242,7 +256,9 @@ vc_server_close_start(struct vc_server *server, uint32_t timeout_ms,
     return VC_OK;
 }
 
-/* Closes the server within CLOSE_SAYS_MS, or logs which call has not ended. */
+/* Called by close_at_last(): closes the server within CLOSE_SAYS_MS, or logs
+ * why that is not over, mostly a call that has not ended. Does nothing without
+ * memory. */
 static void
 close_or_say(struct vc_server *server)
 {
@@ -256,8 +272,9 @@ close_or_say(struct vc_server *server)
     vc__server_op_free(op);
 }
 
-/* Waits as long as a call runs. The last operation was allocated with the
- * server, so this cannot fail. */
+/* Called by vc_server_free() for a server that is not closed: closes it, and
+ * waits as long as a call runs. Ends the program within a handler or done().
+ * The last operation was allocated with the server, so this cannot fail. */
 static void
 close_at_last(struct vc_server *server)
 {

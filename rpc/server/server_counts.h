@@ -11,7 +11,8 @@
 
 #include "rpc/server/server_session.h"
 
-/* Adds n, which may be negative, to this counter. */
+/* Adds n, which may be negative, to this counter. Called where the event is
+ * counted, by files of rpc/server. */
 static inline void
 vc__server_count(const struct vc__server_session *s, enum vc__count which,
                  int64_t n)
@@ -19,7 +20,8 @@ vc__server_count(const struct vc__server_session *s, enum vc__count which,
     vc__count(&s->peer->part->progress->engine.ledger, which, n);
 }
 
-/* Reports a change of part->arriving. Called by rpc/server/server_arrival.c. */
+/* Reports a change of part->arriving. Called by holds_since()
+ * (rpc/server/server_arrival.c). */
 static inline void
 vc__server_count_arriving(struct vc__server_part *part)
 {
@@ -27,7 +29,8 @@ vc__server_count_arriving(struct vc__server_part *part)
                   &part->arriving_counted, part->arriving);
 }
 
-/* Sets a slot's state; every change of it goes through here. */
+/* Sets a slot's state; every change of it goes through here. Called by
+ * rpc/server/server_session.c. */
 static inline void
 vc__server_slot_set(const struct vc__server_session *s,
                     struct vc__server_slot *slot, enum vc__slot_state state)

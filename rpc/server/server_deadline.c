@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * See rpc/server/server_deadline.h. */
+ * See rpc/server/server_deadline.h, also for the threads. */
 #include "rpc/server/server_deadline.h"
 
 #include <verbcall/channel.h>
@@ -15,6 +15,10 @@ vc__server_due(struct vc__server_part *part, uint32_t deadline)
     return part->overload.clock + deadline;
 }
 
+/* Declared in verbcall/call.h: called by handlers, by vc_call_is_cancelled()
+ * and by vc_call_time_left_ms(), on any thread while the call has not ended.
+ * Also notes that the handler has asked: its run time then says nothing about
+ * other runs. */
 uint64_t
 vc_call_deadline_us(const struct vc_call *call)
 {
@@ -29,6 +33,7 @@ vc_call_deadline_us(const struct vc_call *call)
     return call->site.due > now ? call->site.due - now : 0;
 }
 
+/* Declared in verbcall/call.h: called by handlers, as above. */
 uint32_t
 vc_call_time_left_ms(const struct vc_call *call)
 {
@@ -37,7 +42,8 @@ vc_call_time_left_ms(const struct vc_call *call)
     return us == UINT64_MAX ? VC_NO_DEADLINE : (uint32_t)((us + 999) / 1000);
 }
 
-/* The timer of vc__server_deadline_watch(), on the holder. */
+/* The timer of vc__server_deadline_watch(), on the holder: the deadline has
+ * passed, and the client has not acknowledged the long reply. */
 static void
 on_overdue(struct vc__timer *timer)
 {

@@ -17,15 +17,17 @@
 #define VC__SERVER_LATE "the deadline passed before the handler could run"
 
 /* Returns the deadline, by vc__now(), from the microseconds left in a CALL;
- * VC__FOREVER: it has none. Also stores the present time in the part's
- * overload.clock, if there is one. Called when the first frame of a CALL has
- * come. */
+ * VC__FOREVER: it has none. With a deadline, also stores the present time in
+ * the part's overload.clock. Called when the first frame of a CALL has come, by
+ * call_first() (rpc/server/server_session.c), and by vc__server_arrival_begin()
+ * if it comes in parts. */
 uint64_t vc__server_due(struct vc__server_part *part, uint32_t deadline);
 
-/* A long reply may have to wait for credits of a client that stands still. If
- * none of it has been sent by the deadline, the reply is dropped. Without
- * memory for a timer it is kept. Called by reply_pack()
- * (rpc/server/server_reply.c), which has just made the long reply. */
+/* Starts a timer for the call's deadline, if it has one. A long reply may have
+ * to wait for credits of a client that stands still. If none of it has been
+ * sent by the deadline, a short error takes its place. Without memory for a
+ * timer it is kept. Called by reply_pack(), which has just made the long
+ * reply. */
 void vc__server_deadline_watch(struct vc_call *call);
 /* Stops the timer, if it runs. Called by vc__call_long_drop(), which frees the
  * long reply. */
