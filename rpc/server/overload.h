@@ -64,9 +64,9 @@ vc__usual_is_over(struct vc__usual *u, uint64_t left_us)
 }
 
 /* Returns how long a call with left_us until its deadline may wait for a thread
- * or its turn: twice as long as its method usually takes, or half of left_us, 5
- * s at most, whichever is longer; but no longer than it could still end in
- * time, 0 if it cannot. Called by thread_wait_start()
+ * or its turn: twice as long as its method usually takes, or half of left_us,
+ * but at most 5 s, whichever is longer; but no longer than it could still end
+ * in time, 0 if it cannot. Called by thread_wait_start()
  * (rpc/server/server_thread.c) on the holder. */
 uint64_t vc__overload_thread_wait(const struct vc__usual *u, uint64_t left_us);
 

@@ -112,10 +112,11 @@ stalled_look(struct vc__server_part *part)
                         on_stalled);
 }
 
-/* Reserves `bytes` for the parts of a message and as many for the unpacked one;
- * if memory is scarce, drops that of stalled arrivals first. Returns the
- * client's account, from which the assembly takes the memory; NULL: there is
- * not enough. Called by vc__server_arrival_begin() for a message to be kept. */
+/* Finds room for the parts of a message and for the unpacked one, `bytes` each,
+ * and reserves the latter; if memory is scarce, also by dropping that of
+ * stalled arrivals. Returns the client's account, from which the assembly takes
+ * the parts' memory; NULL: there is not enough. Called by
+ * vc__server_arrival_begin() for a message to be kept. */
 static struct vc__account *
 account_for(struct vc__server_session *s, struct vc__server_arrival *a,
             size_t bytes)

@@ -4,10 +4,10 @@
  * Requests, and messages of streams, that arrive in parts. Memory for the parts
  * and for the unpacked message is reserved when the first part comes; if it
  * cannot be, the message is not kept. Arrivals that had no part for
- * stream_stall_us, or for 5 s when memory is scarce, give theirs back. Called
- * by rpc/server/server_session.c, and for messages of streams by
- * rpc/server/stream_server.c, when a frame has come, a call ends, or a session
- * loses its link. The holder of the engine only.
+ * stream_stall_us, or for 5 s when memory is scarce, or whose deadline has
+ * passed, give theirs back. Called by rpc/server/server_session.c, and for
+ * messages of streams by rpc/server/stream_server.c, when a frame has come, a
+ * call ends, or a session loses its link. The holder of the engine only.
  *
  * Called by: server_session.c (all), stream_server.c (begin). */
 #ifndef VC_RPC_SERVER_ARRIVAL_H

@@ -194,6 +194,9 @@ vc__call_unwatch(struct vc_call *call)
 
 /* --- for handlers ------------------------------------------------------ */
 
+/* Declared in verbcall/call.h: called by handlers, vc_call_on_cancel() and
+ * protobuf_c_server_turn_run(). Unless the call was cancelled, this counts as
+ * reading the deadline: see vc_call_deadline_us(). */
 bool
 vc_call_is_cancelled(const struct vc_call *call)
 {
