@@ -1,12 +1,18 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Runs the handlers of calls, one after the other. All of this file runs on the
- * holder of the engine, except: the handler's thread runs server_handler_run()
- * and what follows until vc__engine_resume(), and all of call_run_on_crew();
- * where the resume fails, it sets the status and posts the call's task, too;
- * any thread calls vc_call_end(), vc__call_finish() and what these call. See
- * rpc/server/server_handler.h. */
+ * Runs the handlers of calls: on the holder of the engine one after the other,
+ * on threads of the crew several at a time. See rpc/server/server_handler.h.
+ * All of this file runs on the holder, with these exceptions.
+ *
+ * The handler's thread has released the engine, or is one of the crew. It runs
+ * server_handler_run(), handler_returned(), callbacks_begin(), and
+ * call_run_on_crew() with its call_in_vain() and server_handler_run_learn(). In
+ * handler_returned() it may be the holder again once it has resumed the engine.
+ *
+ * The program calls vc_call_later() in a handler, and vc_call_end() on any
+ * thread. vc__call_finish() and all that vc_call_end() calls run on any thread,
+ * too. */
 #include "rpc/server/server_handler.h"
 
 #include <verbcall/call.h>
@@ -32,14 +38,16 @@
     "the deadline would pass before the handler ends, judged by its earlier "  \
     "runs: raise the timeout"
 
-/* True if the server streams: the call has no reply message. */
+/* True if the server streams: the call has no reply message. Asked by
+ * call_run(). */
 static bool
 server_streams(const struct vc_call *call)
 {
     return call->method->flags & VC_METHOD_SERVER_STREAM;
 }
 
-/* Returns the reply that the handler fills in; NULL without memory. */
+/* Returns the reply that the handler fills in, in the call's arena; NULL
+ * without memory. Called by call_run(). */
 static ProtobufCMessage *
 reply_new(struct vc_call *call)
 {
@@ -52,8 +60,8 @@ reply_new(struct vc_call *call)
     return reply;
 }
 
-/* The client's link is gone. If the client reconnects it sends the call
- * again. */
+/* Forgets a call whose link is gone: if its client reconnects, it sends the
+ * call again. Called by call_forgo(). May free the session and the peer. */
 static void
 call_skip(struct vc_call *call)
 {
@@ -66,7 +74,8 @@ call_skip(struct vc_call *call)
     vc__server_session_skip(site.session, site.slot);
 }
 
-/* Adds n to the counter of handlers that run. */
+/* Adds n to the counter of handlers that run: 1 in call_handle(), -1 in
+ * call_end(). */
 static void
 handlers_count(struct vc_call *call, int64_t n)
 {
@@ -74,9 +83,10 @@ handlers_count(struct vc_call *call, int64_t n)
               VC__COUNT_handlers_running, n);
 }
 
-/* True if a handler was cancelled by the deadline: handlers do not tell that
- * from a cancel by the client. The caller may get this reply before it looks at
- * its own clock, and must see DEADLINE_EXCEEDED all the same. */
+/* Asked by call_end(): true if a handler was cancelled by the deadline, as
+ * handlers do not tell that from a cancel by the client. The caller may get
+ * this reply before it looks at its own clock, and must see DEADLINE_EXCEEDED
+ * all the same. */
 static bool
 ended_by_deadline(const struct vc_call *call, enum vc_status status)
 {
@@ -84,8 +94,9 @@ ended_by_deadline(const struct vc_call *call, enum vc_status status)
            call->site.due <= vc__now();
 }
 
-/* On the holder: the call has ended; answers it. The reply of a call that no
- * client waits for is not packed. */
+/* Answers a call that has ended; may free it. No reply is packed if no client
+ * waits for it. Called by handler_returned(), if its thread is the holder
+ * again, else by server_handler_call_finish(). */
 static void
 call_end(struct vc_call *call, enum vc_status status)
 {
@@ -103,10 +114,10 @@ call_end(struct vc_call *call, enum vc_status status)
     vc__reply_result(call, call->unwanted ? VC_CANCELLED : status);
 }
 
-/* A task of the call, on the holder again: the handler was taken over and has
- * ended, or got no thread, or the call was answered by vc_call_end(). Posted by
- * the handler's thread, vc__call_finish() or job_end(), or by the stream whose
- * last message has been sent. */
+/* The call's task once its turn was taken, on the holder: the call has ended,
+ * and is answered. Posted by handler_returned() if its thread is not the
+ * holder, by vc__call_finish(), or by a stream whose last message was sent.
+ * Deferred by job_end(), for a call that gets no thread. */
 static void
 server_handler_call_finish(struct vc__task *task)
 {
@@ -133,11 +144,14 @@ vc__call_finish(struct vc_call *call)
 /* --- calls that are answered later ------------------------------------- */
 
 /* Such a call is over when its handler has returned and vc_call_end() was
- * called. later_step() returns true for the second of these steps; after the
- * first one the caller must not touch the call any more. */
+ * called. */
 #define LATER_RETURNED 1u
 #define LATER_ENDED    2u
 
+/* Notes one of the two steps. True for the second one, which ends the call;
+ * after the first one the caller must not touch the call any more. Aborts if
+ * the program ends a call twice. Called by vc_call_end() on any thread, and by
+ * handler_returned() and callbacks_begin() on the handler's. */
 static bool
 later_step(struct vc_call *call, unsigned step)
 {
@@ -153,6 +167,8 @@ later_step(struct vc_call *call, unsigned step)
     return before != 0;
 }
 
+/* Called in the handler, also by vc_stream_serve() and rpc/protobuf_c. Only
+ * returns VC__LATER, which the handler must return. */
 enum vc_status
 vc_call_later(struct vc_call *call)
 {
@@ -161,7 +177,8 @@ vc_call_later(struct vc_call *call)
     return VC__LATER;
 }
 
-/* For a stream with callbacks: the call ends after the last of them. */
+/* For a stream with callbacks: only on_end() is left, and the call ends after
+ * it. Called by vc_call_end() when the handler has returned, too. */
 static void
 callbacks_close(struct vc_call *call)
 {
@@ -173,7 +190,7 @@ callbacks_close(struct vc_call *call)
 }
 
 /* True if the handler has chosen callbacks for its stream: the call then ends
- * after the last of them. Called when the handler has returned, on its thread,
+ * after the last of them. Asked by handler_returned(), on the handler's thread,
  * and by vc_call_end(), on any thread. */
 static bool
 has_callbacks(const struct vc_call *call)
@@ -181,6 +198,8 @@ has_callbacks(const struct vc_call *call)
     return call->stream != NULL && call->stream->events != NULL;
 }
 
+/* Called by the program, and by rpc/protobuf_c. Ends the call, or the stream's
+ * callbacks, if the handler has returned; else handler_returned() does that. */
 void
 vc_call_end(struct vc_call *call, enum vc_status status)
 {
@@ -200,8 +219,9 @@ vc_call_end(struct vc_call *call, enum vc_status status)
     vc__call_finish(call);
 }
 
-/* The handler has chosen callbacks and returned: starts them. They may end the
- * call before this returns. */
+/* The handler has chosen callbacks and returned: starts them. If it did not
+ * return VC__LATER, only on_end() is left. They may end the call before this
+ * returns. Called by handler_returned() before it resumes the engine. */
 static void
 callbacks_begin(struct vc_call *call, enum vc_status status)
 {
@@ -222,8 +242,10 @@ callbacks_begin(struct vc_call *call, enum vc_status status)
 
 /* --- running ----------------------------------------------------------- */
 
-/* Runs the handler: on the holder, which has released the engine, or on a
- * thread of the crew. */
+/* Runs the handler, within the server's interceptors if it has any. Called by
+ * call_handle(), on the holder, which has released the engine, or by
+ * call_run_on_crew(), on a thread of the crew. Returns the call's status, or
+ * VC__LATER. */
 static enum vc_status
 server_handler_run(struct vc_call *call, const struct vc__service_entry *entry)
 {
@@ -232,9 +254,11 @@ server_handler_run(struct vc_call *call, const struct vc__service_entry *entry)
     return vc__call_method(call, entry);
 }
 
-/* The rest of the work on the handler's thread. If the thread no longer holds
- * the engine, it may use the call only, and the holder does the rest. Inlined
- * into both callers: that saves 38 instructions per call. */
+/* Resumes the engine and ends the call, unless vc_call_end() or a callback
+ * will: answers it (a stream's once its last message is sent), or posts its
+ * task if another thread is the holder. Called by call_handle() and
+ * call_run_on_crew(), after the handler or in its place. Inlined into both:
+ * that saves 38 instructions per call. */
 static inline __attribute__((always_inline)) void
 handler_returned(struct vc_call *call, enum vc_status status,
                  struct vc__handler_run *handler_run)
@@ -266,8 +290,9 @@ handler_returned(struct vc_call *call, enum vc_status status,
         call_end(call, status);
 }
 
-/* Checks whether the call has waited for a thread so long that it is not worth
- * running. VC_OK: run it. */
+/* Called by call_run_on_crew(): checks whether the call has waited for a thread
+ * so long that it is not worth running. VC_OK: run it. Else returns the status
+ * to end it with; the call has the text. */
 static enum vc_status
 call_in_vain(struct vc_call *call, uint64_t now)
 {
@@ -282,8 +307,9 @@ call_in_vain(struct vc_call *call, uint64_t now)
     return VC_OK;
 }
 
-/* Updates what is known of the method. The run time says nothing if the handler
- * has asked for its deadline, and little if the call ends later. */
+/* Called by call_run_on_crew(): updates what is known of the method, whose
+ * handler took `us`. That says nothing if the handler has asked for its
+ * deadline, and little if the call ends later. */
 static void
 server_handler_run_learn(struct vc_call *call, enum vc_status status,
                          uint64_t us, bool blocks)
@@ -302,8 +328,9 @@ server_handler_run_learn(struct vc_call *call, enum vc_status status,
         vc__habit_was_quick(&call->state->habit);
 }
 
-/* call->job.run, which the crew calls on one of its threads, perhaps after a
- * wait for one: runs the handler there. */
+/* call->job.run, which call_handle() gives to vc__thread_take(). The crew calls
+ * it on one of its threads, perhaps after a wait for one. Runs the handler
+ * there, or ends the call if that is in vain. */
 static void
 call_run_on_crew(struct vc__job *job, struct vc__handler_run *handler_run)
 {
@@ -325,9 +352,9 @@ call_run_on_crew(struct vc__job *job, struct vc__handler_run *handler_run)
     handler_returned(call, status, handler_run);
 }
 
-/* True if the handler must begin on a thread of its own: its method tends to
- * block; or its runs tend to be taken over, and this one would then take one
- * more thread than its client may have. */
+/* Asked by call_handle(): true if the handler must begin on a thread of its
+ * own. Its method tends to block; or its runs tend to be taken over, and this
+ * one would then take one more thread than its client may have. */
 static bool
 call_begins_apart(const struct vc_call *call, const struct vc__engine *engine)
 {
@@ -339,9 +366,10 @@ call_begins_apart(const struct vc_call *call, const struct vc__engine *engine)
            vc__crew_is_short(engine->crew, call->site.session->peer->share);
 }
 
-/* While the handler runs, another thread may become the holder of the engine:
- * then this thread may use the call only. The call holds its session, which
- * holds the entry. */
+/* Called by call_run(). Begins the handler: on a thread of the crew, now or
+ * once one is free, or on this thread, with the engine released. While it runs
+ * here, another thread may become the holder: then this one may use the call
+ * only. The call holds its session, which holds the entry. */
 static void
 call_handle(struct vc_call *call, struct vc__service_entry *entry)
 {
@@ -363,7 +391,8 @@ call_handle(struct vc_call *call, struct vc__service_entry *entry)
     handler_returned(call, server_handler_run(call, entry), handler_run);
 }
 
-/* Returns how many handlers the engine has begun. */
+/* Returns how many handlers the engine has begun. Called by vc__call_came() and
+ * call_judge(). */
 static uint64_t
 handlers_begun(const struct vc_call *call)
 {
@@ -375,7 +404,8 @@ handlers_begun(const struct vc_call *call)
 
 static void call_run(struct vc__task *task);
 
-/* Called by vc__call_came(): queues a call that came while others wait. */
+/* Called by vc__call_came(): queues a call that came while others wait, and
+ * sees to it that someone looks whether handlers may begin. */
 static void
 came_after_others(struct vc_call *call)
 {
@@ -406,8 +436,9 @@ vc__call_came(struct vc_call *call)
     vc__overload_came(o, &call->site.session->peer->waiting);
 }
 
-/* Returns the counter for the call's wait. If the arrival time is not known,
- * the call has waited at least since the queue was first seen. */
+/* Returns the counter for the call's wait until now, for judge_after_others().
+ * If the arrival time is not known, the call has waited at least since the
+ * queue was first seen. */
 static enum vc__count
 server_handler_waited(const struct vc__server_part *part,
                       const struct vc_call *call, uint64_t now)
@@ -424,8 +455,8 @@ server_handler_waited(const struct vc__server_part *part,
     return us < 1000000 ? VC__COUNT_waits_below_1s : VC__COUNT_waits_longer;
 }
 
-/* Judges a call since whose arrival other handlers have begun. The rare case,
- * kept out of the common path. */
+/* Called by call_judge() for a call since whose arrival other handlers have
+ * begun; returns the same. The rare case, kept out of the common path. */
 static __attribute__((noinline)) enum vc__overload_verdict
 judge_after_others(struct vc_call *call, struct vc__service_entry *entry)
 {
@@ -447,8 +478,9 @@ judge_after_others(struct vc_call *call, struct vc__service_entry *entry)
     return vc__overload_judge(&part->overload, now, &facts);
 }
 
-/* Returns whether the call is worth beginning. Reads the clock only if the call
- * had to wait for others. */
+/* Called by call_run(). Returns VC__OVERLOAD_RUN if the call is worth
+ * beginning, or why it is not. Reads the clock only if the call had to wait for
+ * others. */
 static enum vc__overload_verdict
 call_judge(struct vc_call *call, struct vc__service_entry *entry)
 {
@@ -458,8 +490,8 @@ call_judge(struct vc_call *call, struct vc__service_entry *entry)
                                     call->site.due, &call->state->usual);
 }
 
-/* Refuses a call that is not begun, or for whose reply there is no memory
- * (VC__OVERLOAD_RUN). */
+/* Called by call_run(): refuses a call that is not begun, or for whose reply
+ * there is no memory (VC__OVERLOAD_RUN). */
 static void
 call_turn_down(struct vc_call *call, enum vc__overload_verdict verdict)
 {
@@ -484,8 +516,8 @@ call_turn_down(struct vc_call *call, enum vc__overload_verdict verdict)
     }
 }
 
-/* The call's turn has come, but it was cancelled, or its link is gone (`linked`
- * is false). */
+/* Called by call_run(): the call's turn has come, but it was cancelled, and is
+ * refused; or its link is gone (`linked` is false), and it is forgotten. */
 static void
 call_forgo(struct vc_call *call, bool linked)
 {
@@ -495,8 +527,9 @@ call_forgo(struct vc_call *call, bool linked)
         call_skip(call);
 }
 
-/* A task, queued by vc__turn_await() or vc__turn_await_first(): the turn of
- * this call has come, or that of another one. */
+/* A task, queued by vc__turn_await() or vc__turn_await_first(), run by the
+ * engine as handlers are: the turn of this call has come, or that of another
+ * one. Begins that call, refuses it or forgets it. */
 static void
 call_run(struct vc__task *task)
 {

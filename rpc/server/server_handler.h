@@ -30,13 +30,14 @@ void vc__call_begin(const struct vc__call_site *site, const uint8_t *body,
 void vc__call_refuse(const struct vc__call_site *site, enum vc_status status,
                      const char *text);
 
-/* The call is complete: it waits for its turn to run its handler. Called by
- * vc__call_begin(). */
+/* The call is complete: from now on it waits for its turn to run its handler,
+ * and call_run() is its task. Called by vc__call_begin(). */
 void vc__call_came(struct vc_call *call);
 
 /* Runs the handler itself, without interceptors; on the handler's thread.
- * Called by server_handler_run(), or by the server's interceptors in its place.
- * Returns what the handler returns: its status, or VC__LATER. */
+ * Called by server_handler_run(), or if the server has interceptors by
+ * server_intercept_call_pass() (rpc/server/server_intercept.c). Returns what
+ * the handler returns: its status, or VC__LATER. */
 static inline enum vc_status
 vc__call_method(struct vc_call *call, const struct vc__service_entry *entry)
 {
@@ -55,8 +56,10 @@ vc__call_method(struct vc_call *call, const struct vc__service_entry *entry)
 }
 
 /* Passes an ended call to the holder of the engine, which answers it with
- * call->status. Called by vc_call_end() on any thread, and after the last
- * callback of a stream; the call may be freed before this returns. */
+ * call->status. The call may be freed before this returns. Called by
+ * vc_call_end() on any thread, and by server_left()
+ * (rpc/server/stream_server.c) on the thread that ran a stream's last
+ * callback. */
 void vc__call_finish(struct vc_call *call);
 
 #endif

@@ -1,7 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * See rpc/server/server_intercept.h. */
+ * See rpc/server/server_intercept.h. The program calls vc_server_intercept() on
+ * any of its threads; the static functions run on the thread of the function
+ * that calls them. */
 #include "rpc/server/server_intercept.h"
 
 #include "rpc/server/server.h"
@@ -27,7 +29,8 @@ vc_server_intercept(struct vc_server *server,
     return vc__interceptors_add(&server->interceptors, interceptor);
 }
 
-/* In the call's arena; NULL without memory. */
+/* Returns the interception of a call that begins, in the call's arena; NULL
+ * without memory. Called by vc__server_intercept_run(). */
 static struct vc_interception *
 interception_new(struct vc_call *call, const struct vc__service_entry *entry)
 {
@@ -45,7 +48,7 @@ interception_new(struct vc_call *call, const struct vc__service_entry *entry)
 }
 
 /* True if the method has one reply message, which is complete when the call
- * ends. */
+ * ends. Asked by vc__server_intercept_end(). */
 static bool
 has_reply(const struct vc_call *call)
 {
@@ -76,8 +79,9 @@ vc__server_intercept_end(struct vc_call *call, enum vc_status status)
     return status;
 }
 
-/* Messages of a stream are passed to the interceptors when they are sent and
- * received. */
+/* Called by vc__server_intercept_run() if no interceptor refuses the call:
+ * shows the request to them and runs the handler. Returns its status, or
+ * VC__LATER. Messages of a stream are shown when they are sent and received. */
 static enum vc_status
 server_intercept_call_pass(struct vc_interception *i, struct vc_call *call,
                            const struct vc__service_entry *entry)

@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Runs a server's calls through its interceptors. On the handler's thread,
- * which need not be the holder of the engine.
+ * which need not be the holder of the engine. vc__server_intercept_end() also
+ * runs on the other threads that its comment names.
  *
  * Called by: server_handler.c (all), stream_server.c (end). */
 #ifndef VC_RPC_SERVER_INTERCEPT_H
@@ -19,11 +20,12 @@ __attribute__((noinline)) enum vc_status
 vc__server_intercept_run(struct vc_call *call,
                          const struct vc__service_entry *entry);
 
-/* The call has ended with `status`; called before its reply is sent, by the
- * thread that does the last step: the handler's; or, if the call ends after the
- * handler's return, that of vc_call_end() or of the stream's last callback.
- * Returns the status of the call: another one if `status` is none, or the reply
- * cannot be packed. Without interceptors returns `status` and does nothing. */
+/* The call has ended with `status`: runs the interceptors' finish, before the
+ * reply is sent. Called by vc__server_intercept_run() and handler_returned() on
+ * the handler's thread; if the call ends later, by vc_call_end() on its thread,
+ * or by server_over() on that of the stream's last callback. Returns the status
+ * of the call: another one if `status` is none, or the reply cannot be packed.
+ * Does nothing, and returns `status`, without interceptors or if it has run. */
 enum vc_status vc__server_intercept_end(struct vc_call *call,
                                         enum vc_status status);
 

@@ -1,7 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * See rpc/server/server_limit.h. */
+ * See rpc/server/server_limit.h. The static functions run within
+ * vc__limit_take(), on the holder. The program calls vc_server_limit(), on any
+ * thread. */
 #include "rpc/server/server_limit.h"
 
 #include <string.h>
@@ -15,7 +17,8 @@
 
 /* Adds one to *n. False, and *n is as before, if it is `max` already. Relaxed:
  * only the number matters. Two calls that come at the same moment for the last
- * place may both be refused. */
+ * place may both be refused. Called by server_take(), service_take() and
+ * method_take(). */
 static bool
 server_limit_place_take(atomic_uint *n, unsigned max)
 {
@@ -25,7 +28,8 @@ server_limit_place_take(atomic_uint *n, unsigned max)
     return false;
 }
 
-/* Count the call in one of the limits, if that is set. False: it is reached. */
+/* Counts the call in the server's limit, if that is set. False: it is reached.
+ * Called by vc__limit_take(), as the next two. */
 static bool
 server_take(struct vc_call *call)
 {
@@ -39,6 +43,7 @@ server_take(struct vc_call *call)
     return true;
 }
 
+/* As server_take(), for the limit of vc_server_limit(). */
 static bool
 service_take(struct vc_call *call)
 {
@@ -53,6 +58,7 @@ service_take(struct vc_call *call)
     return true;
 }
 
+/* As server_take(), for the limit of the method's .proto file. */
 static bool
 method_take(struct vc_call *call)
 {
@@ -65,7 +71,7 @@ method_take(struct vc_call *call)
 }
 
 /* True if the session's limit allows the call, which the session has counted
- * already. */
+ * already. Asked by vc__limit_take(). */
 static bool
 session_has_room(const struct vc_call *call)
 {

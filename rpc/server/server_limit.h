@@ -4,7 +4,7 @@
  * Limits the number of calls that may run at a time: of a server, of a service,
  * of a method, of a session. A call counts from its arrival until it has ended.
  * The holder of the engine only, except vc__limit_is_set(), which any thread
- * may call.
+ * may call, and the program's vc_server_limit() (verbcall/server.h).
  *
  * Called by: server_begin.c (limit_is_set, limit_take), server_handler.c
  * (limit_give), server_reply.c (limit_give). */
@@ -22,13 +22,14 @@ vc__limit_is_set(const struct vc_server *server)
 }
 
 /* Counts a call whose method is known. Returns NULL, or why the call may not
- * run: a static text, with which it is refused. Called by call_admit()
+ * run: a static text, with which it is refused. Then, too, it may be in some of
+ * the counts until vc__limit_give(). Called by call_admit()
  * (rpc/server/server_begin.c) for each new call if vc__limit_is_set(). */
 const char *vc__limit_take(struct vc_call *call);
 
-/* The call ends: takes it out of the counts that it is in. Called when its
- * reply is given to the session, and by call_skip()
- * (rpc/server/server_handler.c). */
+/* The call ends: takes it out of the counts that it is in. Called by
+ * reply_send() (rpc/server/server_reply.c), also for a refusal, and by
+ * call_skip() (rpc/server/server_handler.c). */
 void vc__limit_give(struct vc_call *call);
 
 #endif

@@ -1,10 +1,11 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Turns frames of a client into sessions and calls. A frame that breaks the
- * protocol ends the link; a request that is merely bad is answered. See
- * rpc/server/server_link.h. All of this file runs on the holder of the engine;
- * functions named on_ and server_link_on_ are callbacks of links. */
+ * Accepts the links of clients, and passes their frames to the files of
+ * sessions and streams. A frame that breaks the protocol ends the link; a
+ * request that is merely bad is answered. See rpc/server/server_link.h. All of
+ * this file runs on the holder of the engine; functions named on_ and
+ * server_link_on_ are callbacks of links. */
 #include "rpc/server/server_link.h"
 
 #include <stdio.h>
@@ -18,6 +19,7 @@
 /* A client that is rejected because the server is full may retry after this. */
 #define BUSY_RETRY_MS 1000
 
+/* Returns the server's link that contains this one, for the callbacks below. */
 static struct vc__server_link *
 server_link_of(struct vc__link *link)
 {
@@ -28,7 +30,8 @@ server_link_of(struct vc__link *link)
 
 /* cm/link calls them on the holder, through server_link_ops. */
 
-/* False: the frame breaks the protocol, or there is no memory; the link
+/* Called by server_link_on_frame(): passes a frame to the function for its
+ * type. False: the frame breaks the protocol, or there is no memory; the link
  * ends. */
 static bool
 frame_handle(struct vc__server_link *sl, const struct vc__frame *f)
@@ -53,7 +56,8 @@ frame_handle(struct vc__server_link *sl, const struct vc__frame *f)
     }
 }
 
-/* A frame was received. False as frame_handle(). */
+/* A frame was received. False as frame_handle(). The first frame that is valid
+ * makes the link trusted. */
 static bool
 server_link_on_frame(struct vc__link *link, const struct vc__frame *f)
 {
@@ -84,14 +88,15 @@ on_trusted(struct vc__link *link)
         vc__server_link_goaway(sl);
 }
 
+/* The link is up: does nothing. */
 static void
 server_link_on_up(struct vc__link *link)
 {
     (void)link; /* the client sends first */
 }
 
-/* The link is down, or will never be up. Running calls go on: their client may
- * come back by another link. */
+/* The link is down, or will never be up: unbinds its sessions. Running calls go
+ * on, as their client may come back by another link, but streams end. */
 static void
 server_link_on_down(struct vc__link *link)
 {
@@ -102,14 +107,16 @@ server_link_on_down(struct vc__link *link)
         vc__server_session_unbind(s);
 }
 
-/* Asked by keepalive: true if a call of the client runs. */
+/* Asked by keepalive: true if a call of the client runs, also if it came by
+ * another link. */
 static bool
 server_link_on_busy(struct vc__link *link)
 {
     return server_link_of(link)->peer->n_calls > 0;
 }
 
-/* The link is gone, or could not be accepted. May free the peer. */
+/* Frees a link that is gone, or could not be accepted; may free the peer.
+ * Called by server_link_on_gone() and accept_try(). */
 static void
 server_link_free(struct vc__server_link *sl)
 {
@@ -143,7 +150,7 @@ static const struct vc__link_ops server_link_ops = {
 
 /* The holder of the part's engine, within vc__server_link_accept(). */
 
-/* Fills in the accept, except the token. */
+/* Fills in the accept, except the token, for server_link_new(). */
 static void
 accept_fill(const struct vc_server *server, const struct vc__hello *hello,
             struct vc__accept *a)
@@ -160,7 +167,8 @@ accept_fill(const struct vc_server *server, const struct vc__hello *hello,
         a->local = server->local;
 }
 
-/* With a reference for the caller; NULL without memory. */
+/* Returns a new link's origin, with a reference for server_link_make(), which
+ * calls this. NULL without memory. */
 static struct vc__origin *
 origin_new(const struct vc__incoming *in)
 {
@@ -180,7 +188,8 @@ origin_new(const struct vc__incoming *in)
     return origin;
 }
 
-/* Makes a link; all of it is zero, except its origin. NULL without memory. */
+/* Allocates a link, all of it zero, except its origin. NULL without memory.
+ * Called by server_link_new(). */
 static struct vc__server_link *
 server_link_make(const struct vc__incoming *in, size_t wire_size)
 {
@@ -195,8 +204,9 @@ server_link_make(const struct vc__incoming *in, size_t wire_size)
     return NULL;
 }
 
-/* Makes a link of this peer, ready for vc__link_accept(). NULL without
- * memory. */
+/* Makes a link of this peer, ready for vc__link_accept(). NULL without memory.
+ * Called by accept_try(), which frees it by server_link_free() if it is not
+ * accepted. */
 static struct vc__server_link *
 server_link_new(const struct vc__offer *o, struct vc__server_peer *peer,
                 struct vc__context *context)
@@ -222,8 +232,8 @@ server_link_new(const struct vc__offer *o, struct vc__server_peer *peer,
     return sl;
 }
 
-/* Returns the client's peer, new or known; NULL with the reason of the
- * reject. */
+/* Returns the client's peer, new or known. NULL with the reason of the reject:
+ * *fault, and *reason unless that stays. Called by accept_try(). */
 static struct vc__server_peer *
 peer_of(struct vc__offer *o, enum vc__reject_reason *reason, const char **fault)
 {
@@ -254,7 +264,7 @@ peer_of(struct vc__offer *o, enum vc__reject_reason *reason, const char **fault)
 }
 
 /* Describes vc__error_last() for the client. *reason is set if a retry would
- * not help soon. */
+ * not help soon. Called by accept_try(). */
 static const char *
 fault_of_host(enum vc__reject_reason *reason)
 {
@@ -265,9 +275,9 @@ fault_of_host(enum vc__reject_reason *reason)
     return lack == VC__LACK_NOTHING ? vc_error() : vc__lack_text(lack);
 }
 
-/* Returns why the link cannot be accepted; NULL if it was. *starved: memory,
- * descriptors or the like are missing; valid only while *reason is BUSY or
- * UNABLE. */
+/* Called by vc__server_link_accept(). Returns why the link cannot be accepted,
+ * and has freed it; NULL if it was accepted. *starved: memory, descriptors or
+ * the like are missing; valid only while *reason is BUSY or UNABLE. */
 static const char *
 accept_try(struct vc__offer *o, enum vc__reject_reason *reason, bool *starved)
 {

@@ -28,7 +28,7 @@ struct vc__origin {
     char text[VC__ORIGIN_TEXT];
 };
 
-/* Takes a reference, for a new call; returns origin. */
+/* Takes a reference for a new call, in vc__call_take(); returns origin. */
 static inline struct vc__origin *
 vc__origin_get(struct vc__origin *origin)
 {
@@ -36,8 +36,8 @@ vc__origin_get(struct vc__origin *origin)
     return origin;
 }
 
-/* Drops a reference, of a call that is released or a link that is gone; the
- * last one frees the origin. */
+/* Drops a reference; the last one frees the origin. Called by
+ * vc__call_release() for a call, and by server_link_free() for a link. */
 static inline void
 vc__origin_put(struct vc__origin *origin)
 {
@@ -53,7 +53,7 @@ struct vc__server_link {
     struct vc__origin *origin;     /* holds a reference */
     struct cds_list_head node;     /* in part->links */
     struct cds_list_head sessions; /* bound to this link */
-    bool trusted;                  /* the first packet was valid */
+    bool trusted;                  /* the first frame was valid */
     bool goaway_sent;
 };
 
@@ -80,7 +80,7 @@ vc__server_breach(struct vc__server_link *sl, const char *rule)
 bool vc__server_link_goaway(struct vc__server_link *sl);
 
 /* Accepts the offered link, or rejects it with a reason; frees the offer.
- * Called by offer_accept() (rpc/server/server.c), a task of
+ * Called by offer_accept() (rpc/server/server.c), within or after
  * vc__server_on_request(), on the holder of the engine of the offer's part. */
 void vc__server_link_accept(struct vc__offer *offer);
 

@@ -4,9 +4,12 @@
  * See rpc/server/server_listen.h. At vc:// a server listens by every transport
  * that this machine has: over TCP and RDMA at the same port, and at a local
  * socket. The socket has a random name, which accepts contain for clients that
- * ask for it. The functions for the program: any thread, as verbcall/server.h
- * says. vc_server_listen() opens the listeners on that thread; the holder of
- * engine 0 takes their requests, and closes them. */
+ * ask for it.
+ *
+ * The functions for the program: any thread, as verbcall/server.h says. Static
+ * functions run on the thread of vc_server_listen(), which opens the listeners,
+ * unless their comments say otherwise. The holder of engine 0 takes requests,
+ * and closes listeners. */
 #include "rpc/server/server_listen.h"
 
 #include <netinet/in.h>
@@ -24,15 +27,16 @@
 #include "rpc/server/server_log.h"
 #include "transport/core/words.h"
 
-/* Returns the CM of engine 0, which has the listeners. */
+/* Returns the CM of engine 0, which has the listeners. Called by
+ * listen_by(). */
 static struct vc__cm *
 listening_cm(struct vc_server *server)
 {
     return &server->runtime->progress[0].cm;
 }
 
-/* Logs an open listener and adds it to the list. No thread closes it before it
- * is in the list. */
+/* Called by listen_by(): logs an open listener and adds it to the list. No
+ * thread closes it before it is in the list. */
 static void
 listening_add(struct vc__listening *l)
 {
@@ -41,7 +45,8 @@ listening_add(struct vc__listening *l)
     vc__listening_list(l);
 }
 
-/* NULL without memory, with vc__error_last(). */
+/* Returns a listener that is not open yet; NULL without memory, with
+ * vc__error_last(). Called by listen_by() and listen_later(). */
 static struct vc__listening *
 listening_new(struct vc_server *server, const struct vc__transport *transport,
               const struct sockaddr_storage *addr)
@@ -60,7 +65,9 @@ listening_new(struct vc_server *server, const struct vc__transport *transport,
     return l;
 }
 
-/* Listens by one transport. Errors as vc__listener_open(). */
+/* Listens by one transport. Errors as vc__listener_open(), or without memory.
+ * Called by server_listen_at(), and for vc:// by listen_by_all() and
+ * listen_local(). */
 static enum vc_status
 listen_by(struct vc_server *server, const struct vc__transport *transport,
           const struct sockaddr_storage *addr)
@@ -82,8 +89,9 @@ listen_by(struct vc_server *server, const struct vc__transport *transport,
 
 /* --- vc:// --------------------------------------------------------------- */
 
-/* Stores why the server does not listen by this transport, for
- * vc_server_describe(). */
+/* Stores the last error: why the server does not listen by this transport, for
+ * vc_server_describe(). Called by listen_by_all(), listen_later() and
+ * listen_local(). */
 static void
 server_listen_missed(struct vc_server *server,
                      const struct vc__transport *transport)
@@ -94,7 +102,8 @@ server_listen_missed(struct vc_server *server,
     pthread_mutex_unlock(&server->lock);
 }
 
-/* Retries later: memory or descriptors may be there then. */
+/* Called by listen_by_all() if RDMA lacks memory or descriptors: tries again
+ * later, as they may be there then. */
 static void
 listen_later(struct vc_server *server, const struct vc__transport *transport,
              const struct sockaddr_storage *addr)
@@ -108,8 +117,9 @@ listen_later(struct vc_server *server, const struct vc__transport *transport,
         vc__relisten_later(l, &why);
 }
 
-/* Once per server, and before the server listens by other transports, so that
- * all accepts over these contain the name. */
+/* Called by listen_by_all() first: listens at the local socket, once per
+ * server, so that all accepts by other transports of vc:// contain its name. A
+ * failure is only stored. */
 static void
 listen_local(struct vc_server *server, const struct vc__transport *shm)
 {
@@ -131,8 +141,9 @@ listen_local(struct vc_server *server, const struct vc__transport *shm)
         server_listen_missed(server, shm);
 }
 
-/* TCP comes first: if its port is taken, the server does not listen at all. If
- * RDMA fails, TCP is enough. */
+/* Listens at vc://, for server_listen_at(). TCP comes first: if its port is
+ * taken, the server does not listen at all. If RDMA fails, TCP is enough:
+ * VC_OK. */
 static enum vc_status
 listen_by_all(struct vc_server *server, struct sockaddr_storage *addr)
 {
@@ -166,7 +177,7 @@ listen_by_all(struct vc_server *server, struct sockaddr_storage *addr)
 /* --- the end -------------------------------------------------------------- */
 
 /* Takes a listener out of the list; NULL if there is none. only: at this
- * address; NULL: at any. */
+ * address; NULL: at any. Called by server_listen_deafen(), on engine 0. */
 static struct vc__listening *
 listening_take(struct vc_server *server, const struct sockaddr_storage *only)
 {
@@ -183,7 +194,8 @@ listening_take(struct vc_server *server, const struct sockaddr_storage *only)
     return l;
 }
 
-/* Closes the listeners at this address, or all if it is NULL. On engine 0. */
+/* Closes and frees the listeners at this address, or all if it is NULL. Called
+ * by vc__server_deafen() and drop_run(), on engine 0. */
 static void
 server_listen_deafen(struct vc_server *server,
                      const struct sockaddr_storage *only)
@@ -211,7 +223,8 @@ struct drop {
     const struct sockaddr_storage *addr;
 };
 
-/* A task on engine 0, posted by listening_drop(), whose thread waits. */
+/* A task on engine 0, posted by listening_drop(), whose thread waits: closes
+ * the listeners at the address. */
 static void
 drop_run(struct vc__task *task)
 {
@@ -221,7 +234,8 @@ drop_run(struct vc__task *task)
     vc__waiter_done(&d->waiter);
 }
 
-/* Has engine 0 close the listeners at this address, and waits for it. */
+/* Has engine 0 close the listeners at this address, and waits for it. Called by
+ * first_drop(). */
 static void
 listening_drop(struct vc_server *server, const struct sockaddr_storage *addr)
 {
@@ -235,7 +249,8 @@ listening_drop(struct vc_server *server, const struct sockaddr_storage *addr)
 
 /* --- addresses ----------------------------------------------------------- */
 
-/* True if this machine has the address: some have no IPv6 addresses. */
+/* Asked by addrs_find() for ::1: true if this machine has the address, as some
+ * have no IPv6 addresses. */
 static bool
 has_address(const struct sockaddr_storage *addr)
 {
@@ -252,10 +267,10 @@ has_address(const struct sockaddr_storage *addr)
     return has;
 }
 
-/* Finds the addresses of the target. False if it is neither numeric nor
- * localhost. "localhost" stands for both loopback addresses, as a client may
- * use either. No resolver is asked: a server's addresses must not depend on
- * one. */
+/* Called by vc_server_listen(): finds the addresses of the target. False if it
+ * is neither numeric nor localhost. "localhost" stands for both loopback
+ * addresses, as a client may use either. No resolver is asked: a server's
+ * addresses must not depend on one. */
 static bool
 addrs_find(const struct vc__target *target, struct vc__addrs *addrs)
 {
@@ -273,7 +288,8 @@ addrs_find(const struct vc__target *target, struct vc__addrs *addrs)
     return true;
 }
 
-/* Listens at one address, by the target's transport, or by all for vc://. */
+/* Called by listen_at_each(): listens at one address, by the target's
+ * transport, or by all for vc://. Errors as these. */
 static enum vc_status
 server_listen_at(struct vc_server *server, const struct vc__target *target,
                  struct sockaddr_storage *addr)
@@ -283,8 +299,8 @@ server_listen_at(struct vc_server *server, const struct vc__target *target,
                : listen_by(server, target->transport, addr);
 }
 
-/* Closes the listeners at the first of two addresses, since the second one
- * failed; vc__error_last() keeps the reason. */
+/* Called by listen_at_each(): closes the listeners at the first of two
+ * addresses, since the second one failed; vc__error_last() keeps the reason. */
 static void
 first_drop(struct vc_server *server, const struct sockaddr_storage *addr,
            uint16_t port_before)
@@ -298,8 +314,8 @@ first_drop(struct vc_server *server, const struct sockaddr_storage *addr,
     vc__error_raise(&why);
 }
 
-/* Listens at both addresses of localhost, or at neither, and at the same
- * port. */
+/* Called by vc_server_listen(): listens at the target's address; or at both
+ * addresses of localhost, at the same port, or at neither. */
 static enum vc_status
 listen_at_each(struct vc_server *server, const struct vc__target *target,
                struct vc__addrs *addrs)
@@ -347,6 +363,7 @@ vc_server_listen(struct vc_server *server, const char *text)
     return status == VC_OK ? listen_at_each(server, &target, &addrs) : status;
 }
 
+/* Also called by listen_by_all() and listen_at_each(). */
 uint16_t
 vc_server_port(const struct vc_server *server)
 {
@@ -362,7 +379,8 @@ vc_server_port(const struct vc_server *server)
 
 /* --- description --------------------------------------------------------- */
 
-/* Called under the server's lock, by vc_server_describe(). */
+/* Called under the server's lock, by vc_server_describe(), on any thread: adds
+ * a line about a listener. */
 static void
 add_listening(struct vc__words *w, const struct vc__listening *l)
 {

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * See rpc/server/server_log.h. */
+ * See rpc/server/server_log.h. Any thread. */
 #include "rpc/server/server_log.h"
 
 #include <stdarg.h>
@@ -9,7 +9,8 @@
 
 #include "transport/core/error.h"
 
-/* The port of the last address that the server listens at; 0: none. */
+/* Returns the port of the address that was added last; 0: none, or a name.
+ * Called by vc__server_log(). */
 static unsigned
 server_log_port_of(struct vc_server *server)
 {

@@ -13,8 +13,8 @@
 
 /* --- of the request ---------------------------------------------------- */
 
-/* Reads how often the caller has tried the call before. False: it is
- * malformed. */
+/* Called by vc__call_metadata_take(): reads how often the caller has tried the
+ * call before. False: it is malformed. */
 static bool
 previous_take(struct vc__call_metadata *own)
 {
@@ -28,7 +28,8 @@ previous_take(struct vc__call_metadata *own)
     return true;
 }
 
-/* An unknown priority counts as the default. */
+/* Returns the priority that the request asks for; an unknown one counts as the
+ * default. Called by vc__call_metadata_take(). */
 static uint32_t
 priority_of(const struct vc__call_metadata *own)
 {
@@ -100,7 +101,8 @@ vc_call_attempt(const struct vc_call *call)
 /* --- of the reply ------------------------------------------------------ */
 
 /* Makes room for `more` bytes of reply metadata; a buffer that was too small
- * stays in the arena until the call ends. False without memory. */
+ * stays in the arena until the call ends. False without memory. Called by
+ * server_metadata_say(). */
 static bool
 said_grow(struct vc_call *call, struct vc__call_metadata *own, size_t more)
 {
@@ -122,14 +124,16 @@ said_grow(struct vc_call *call, struct vc__call_metadata *own, size_t more)
     return true;
 }
 
-/* True if the client accepts metadata (cm/connect/features.h). */
+/* True if the client accepts metadata (cm/connect/features.h). Asked by
+ * say_more() and vc_call_pushback(). */
 static bool
 is_heard(const struct vc_call *call)
 {
     return (call->site.session->peer->features & VC__FEATURE_METADATA) != 0;
 }
 
-/* Adds an entry that was checked. VC_RESOURCE_EXHAUSTED without memory. */
+/* Adds an entry that was checked. VC_RESOURCE_EXHAUSTED without memory. Called
+ * by say_more() and vc_call_pushback(). */
 static enum vc_status
 server_metadata_say(struct vc_call *call, const struct vc_metadata *entry,
                     bool trailing)
@@ -145,7 +149,9 @@ server_metadata_say(struct vc_call *call, const struct vc_metadata *entry,
     return VC_OK;
 }
 
-/* Adds an entry of the program, if the client accepts it and it fits. */
+/* Adds an entry of the program, if the client accepts it and it fits. Errors as
+ * vc_call_add_initial(). Called by server_metadata_add() and
+ * vc_call_details(). */
 static enum vc_status
 say_more(struct vc_call *call, const struct vc_metadata *entry, bool trailing)
 {
@@ -164,6 +170,8 @@ say_more(struct vc_call *call, const struct vc_metadata *entry, bool trailing)
     return server_metadata_say(call, entry, trailing);
 }
 
+/* Checks an entry of the program and adds it, for vc_call_add_initial() and
+ * vc_call_add_trailing(), whose errors it returns. */
 static enum vc_status
 server_metadata_add(struct vc_call *call, const char *key, const void *value,
                     size_t length, bool trailing)
@@ -196,7 +204,8 @@ vc_call_add_trailing(struct vc_call *call, const char *key, const void *value,
     return server_metadata_add(call, key, value, length, true);
 }
 
-/* Removes the entry with this key, so that another can take its place. */
+/* Removes the entry with this key, so that another can take its place. Called
+ * by vc_call_details() and vc_call_pushback(). */
 static void
 server_metadata_unsay(struct vc_call *call, const char *key)
 {
@@ -218,8 +227,9 @@ vc_call_details(struct vc_call *call, const void *bytes, size_t length)
     return length == 0 ? VC_OK : say_more(call, &entry, true);
 }
 
-/* Writes the number to the end of out; returns where it begins. Each refused
- * call has one, and snprintf() would take a quarter of its time. */
+/* Called by vc_call_pushback(): writes the number to the end of out; returns
+ * where it begins. Each refused call has one, and snprintf() would take a
+ * quarter of its time. */
 static const char *
 number_put(char *out, size_t size, int32_t number)
 {
@@ -235,7 +245,8 @@ number_put(char *out, size_t size, int32_t number)
     return at;
 }
 
-/* There is always room for this entry, which is not one of the program's. */
+/* There is always room for this entry, which is not one of the program's. Also
+ * called by vc__shed() and server_begin_refuse(), on the holder. */
 enum vc_status
 vc_call_pushback(struct vc_call *call, int32_t ms)
 {

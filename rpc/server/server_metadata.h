@@ -3,9 +3,10 @@
  *
  * Metadata of a call on the server: that of its request, and that of its reply.
  * All of it is in the call's arena, so a reply that is kept keeps its metadata.
- * The holder of the engine only. The functions for handlers (verbcall/call.h):
- * the thread that runs the call; vc_call_pushback() also the holder, for a call
- * that is not run.
+ * The holder of the engine only, except the functions for handlers
+ * (verbcall/call.h) and what they call. These run on the thread that has the
+ * call: its handler's, or after vc_call_later() one of the program.
+ * vc_call_pushback() also runs on the holder, for a call that is refused.
  *
  * Called by: server_begin.c (call_metadata_take), server_call.c
  * (call_metadata_reset). */

@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * See rpc/server/server_op.h. All tasks are posted, so they run in the order
- * of posting: the tasks that a part has posted to engine 0 run before the
- * part's end. */
+ * See rpc/server/server_op.h. "Engine 0", or "the part's engine", means: on the
+ * holder of that. All tasks are posted, so they run in the order of posting:
+ * the tasks that a part has posted to engine 0 run before the part's end. */
 #include "rpc/server/server_op.h"
 
 #include <stdlib.h>
@@ -20,7 +20,7 @@
 /* The operation in whose done() this thread is; the innermost one. */
 static _Thread_local struct vc__server_op *delivering;
 
-/* Returns engine 0. */
+/* Returns engine 0. Called by the functions of this file, on any thread. */
 static struct vc__engine *
 home_of(const struct vc__server_op *op)
 {
@@ -29,7 +29,8 @@ home_of(const struct vc__server_op *op)
 
 /* --- on all parts ------------------------------------------------------- */
 
-/* Posts a task to the part's engine. On engine 0. */
+/* Posts a task to the part's engine. Called on engine 0, by op_begin() and
+ * op_end(). */
 static void
 part_post(struct vc__server_op_part *p, struct vc__task *task)
 {
@@ -39,14 +40,17 @@ part_post(struct vc__server_op_part *p, struct vc__task *task)
 
 static void op_end(struct vc__server_op *op);
 
-/* All parts are over before the timeout. A task on engine 0. */
+/* A task on engine 0, posted by part_over(): all parts are over, so the
+ * operation ends, unless its end has begun. */
 static void
 on_over(struct vc__task *task)
 {
     op_end(caa_container_of(task, struct vc__server_op, task));
 }
 
-/* True for the last part; the operation then goes on on engine 0. */
+/* Counts one down; true for the last: of the parts in part_over() and
+ * part_end(), and the operation then goes on on engine 0; of the operations in
+ * op_leave(). */
 static bool
 part_is_last(atomic_uint *left)
 {
@@ -54,7 +58,8 @@ part_is_last(atomic_uint *left)
     return atomic_fetch_sub_explicit(left, 1, memory_order_acq_rel) == 1;
 }
 
-/* The part is over. On its engine. */
+/* The part is over; the last one ends the operation. Called on the part's
+ * engine, by part_begin() and vc__server_ops_check(). */
 static void
 part_over(struct vc__server_op_part *p)
 {
@@ -81,7 +86,8 @@ vc__server_ops_check(struct vc__server_part *part)
     }
 }
 
-/* A task on the part's engine. */
+/* A task on the part's engine, posted by op_begin(): the first step. The part
+ * then waits in part->ops, unless it is over. */
 static void
 part_begin(struct vc__task *task)
 {
@@ -99,7 +105,9 @@ part_begin(struct vc__task *task)
 
 /* --- the end -------------------------------------------------------------- */
 
-/* The last user in n_ops wakes vc__server_ops_await(). Any thread. */
+/* The last user in n_ops wakes vc__server_ops_await(). Called when an operation
+ * has ended, by op_deliver() or server_op_on_ended(), and for the owner by
+ * vc__server_ops_await(). Any thread. */
 static void
 op_leave(struct vc_server *server)
 {
@@ -113,8 +121,9 @@ op_leave(struct vc_server *server)
     vc__engine_kick(home);
 }
 
-/* A task on engine 0, which runs like a handler: calls done(), of an operation
- * that vc__server_op_start() has started. */
+/* A task of server_op_on_ended(), which engine 0 runs like a handler: calls
+ * done(), of an operation that vc__server_op_start() has started, and frees the
+ * operation. */
 static void
 op_deliver(struct vc__task *task)
 {
@@ -135,7 +144,7 @@ op_deliver(struct vc__task *task)
     free(op);
 }
 
-/* Logs how the operation has ended. On engine 0. */
+/* Logs how the operation has ended. Called by server_op_on_ended(). */
 static void
 op_log(const struct vc__server_op *op)
 {
@@ -146,8 +155,8 @@ op_log(const struct vc__server_op *op)
                        op->error.text);
 }
 
-/* A task on engine 0, posted by the last part_end(): the operation has
- * ended. */
+/* A task on engine 0, posted by the last part_end(): the operation has ended.
+ * Wakes the thread of vc__server_op_run(), or queues op_deliver(). */
 static void
 server_op_on_ended(struct vc__task *task)
 {
@@ -167,7 +176,7 @@ server_op_on_ended(struct vc__task *task)
     vc__engine_handle(home_of(op), &op->deliver);
 }
 
-/* A task on the part's engine. */
+/* A task on the part's engine, posted by op_end(): the last step. */
 static void
 part_end(struct vc__task *task)
 {
@@ -186,9 +195,10 @@ part_end(struct vc__task *task)
     vc__engine_post(home_of(op), &op->ended);
 }
 
-/* Engine 0. Does something at the first call only. The task of on_over() may
- * still be posted then: it runs before server_op_on_ended() is posted, since
- * all parts must end first. */
+/* Engine 0: has each part end. Does something at the first call only. Called by
+ * on_over(), server_op_on_timer(), server_op_timer_set() and
+ * vc__server_ops_end(). The task of on_over() may still be posted then: it runs
+ * before server_op_on_ended() is posted, since all parts must end first. */
 static void
 op_end(struct vc__server_op *op)
 {
@@ -219,14 +229,15 @@ vc__server_ops_end(struct vc_server *server,
 
 /* --- begin ---------------------------------------------------------------- */
 
-/* A timer on engine 0: the timeout has elapsed. */
+/* The timer of server_op_timer_set(), on engine 0: the timeout has elapsed. */
 static void
 server_op_on_timer(struct vc__timer *timer)
 {
     op_end(caa_container_of(timer, struct vc__server_op, timer));
 }
 
-/* On engine 0. Without memory for the timer the operation fails. */
+/* Called by op_begin() on engine 0: starts the timer of the timeout, if there
+ * is one. Without memory for the timer the operation fails. */
 static void
 server_op_timer_set(struct vc__server_op *op)
 {
@@ -240,7 +251,8 @@ server_op_timer_set(struct vc__server_op *op)
     op_end(op);
 }
 
-/* A task on engine 0. */
+/* A task on engine 0, posted by op_post(): begins the operation on each
+ * part. */
 static void
 op_begin(struct vc__task *task)
 {
@@ -255,7 +267,8 @@ op_begin(struct vc__task *task)
     server_op_timer_set(op);
 }
 
-/* Begins the operation. Any thread. */
+/* Begins the operation, by a task on engine 0. Any thread: that of
+ * vc__server_op_start() or vc__server_op_run(). */
 static void
 op_post(struct vc__server_op *op, uint32_t timeout_ms)
 {
@@ -311,7 +324,8 @@ vc__server_op_start(struct vc__server_op *op, uint32_t timeout_ms,
 
 /* --- waiting -------------------------------------------------------------- */
 
-/* Advances each engine that has work to do, or engine 0 if there is none. */
+/* Called by op_await(), with several engines: advances each engine that has
+ * work for the operation, or engine 0 if there is none. */
 static void
 op_advance(struct vc__server_op *op, uint32_t slice_ms)
 {
@@ -328,7 +342,8 @@ op_advance(struct vc__server_op *op, uint32_t slice_ms)
     }
 }
 
-/* Waits for op->over on the thread of vc__server_op_run(). */
+/* Waits for op->over on the thread of vc__server_op_run(), and advances the
+ * engines meanwhile. */
 static void
 op_await(struct vc__server_op *op)
 {
@@ -362,7 +377,8 @@ vc__server_op_may_block(const struct vc_server *server, const char *what,
                     what, instead);
 }
 
-/* Counts the server's operations in whose done() this thread is. */
+/* Counts the server's operations in whose done() this thread is. Called by
+ * vc__server_ops_await(). */
 static unsigned
 delivering_count(const struct vc_server *server)
 {

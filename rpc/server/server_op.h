@@ -38,12 +38,12 @@ struct vc__server_op_part {
     char old_text[192]; /* names that call */
 };
 
-/* The steps of drain.c and of server_close.c; only server_op.c calls them, in
- * tasks, on the holder of the engine that is named. */
+/* The steps of drain.c and of server_close.c; only server_op.c calls them, on
+ * the holder of the engine that is named. */
 struct vc__server_op_kind {
     const char *done; /* the server's state afterwards: "drained" */
 
-    /* On engine 0, before all else; may be NULL. */
+    /* On engine 0, before all else; NULL for a drain. */
     void (*prepare)(struct vc__server_op *op);
 
     /* On each part's engine: the first step; true if the part is over; the last
@@ -81,8 +81,8 @@ struct vc__server_op {
 };
 
 /* new: makes an operation that has not started; NULL without memory, with
- * vc_error(). Also called by vc_server_new(), for the close that
- * vc_server_free() makes; its kind is set later.
+ * vc_error(). Called when a drain or close begins; also by vc_server_new(), for
+ * the close that vc_server_free() makes; its kind is set later.
  * free: frees one that has not started, or that vc__server_op_run() has run.
  * NULL is allowed. */
 struct vc__server_op *vc__server_op_new(struct vc_server *server,

@@ -55,8 +55,8 @@ static const struct vc__option numbers[] = {
 static const struct vc__options server_opts = VC__OPTIONS(
     vc_server_opts, "VC_SERVER_OPTS_INIT or VC_SERVER_OPTS()", numbers);
 
-/* A quarter of the machine's memory, 1 GiB at most; but enough for four
- * messages. */
+/* Returns a quarter of the machine's memory, 1 GiB at most; but enough for four
+ * messages. Called by memory_take(). */
 static size_t
 memory_default(size_t max_message)
 {
@@ -72,7 +72,9 @@ memory_default(size_t max_message)
     return memory < least ? least : memory;
 }
 
-/* max_memory must have room for MESSAGES_MIN messages of the longest size. */
+/* Called by vc__server_opts_take(). max_memory gets its default;
+ * VC_INVALID_ARGUMENT: it has no room for MESSAGES_MIN messages of the longest
+ * size. */
 static enum vc_status
 memory_take(struct vc_server_opts *opts)
 {
@@ -88,7 +90,8 @@ memory_take(struct vc_server_opts *opts)
                     opts->max_memory, (size_t)1 << log2_message);
 }
 
-/* VC_INVALID_ARGUMENT: the name is too long. */
+/* Called by vc__server_opts_take(): a name that is NULL becomes "".
+ * VC_INVALID_ARGUMENT: the name is too long. */
 static enum vc_status
 server_opts_name_take(struct vc_server_opts *opts)
 {

@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Clients by token. A token is random, so that no client can guess another's;
- * its low bits are the number of the engine that has the peer. See
+ * its low bits are the number of the engine that has the peer. The holder of
+ * the engine only, except vc__server_peer_part(). See
  * rpc/server/server_peer.h. */
 #include "rpc/server/server_peer.h"
 
@@ -26,7 +27,8 @@
 _Static_assert(VC__ENGINES_MAX <= 1u << PART_BITS,
                "a token names each engine's part");
 
-/* Returns the list in the part's hash table that a peer of this token is in. */
+/* Returns the list in the part's hash table that a peer of this token is in.
+ * Called by vc__server_peer_find() and vc__server_peer_new(). */
 static struct cds_list_head *
 bucket_of(struct vc__server_part *part, uint64_t token)
 {
@@ -55,7 +57,8 @@ vc__server_peer_find(struct vc__server_part *part,
     return NULL;
 }
 
-/* Returns the features that links of such a hello have. */
+/* Returns the features that links of such a hello have. Called by
+ * vc__server_peer_agrees() and vc__server_peer_new(). */
 static uint32_t
 features_for(const struct vc__hello *hello)
 {
@@ -69,7 +72,8 @@ vc__server_peer_agrees(const struct vc__server_peer *peer,
     return peer->features == features_for(hello);
 }
 
-/* Returns 0 if the system has no random numbers. */
+/* Returns a new token, for vc__server_peer_new(); 0 if the system has no random
+ * numbers. */
 static uint64_t
 token_make(const struct vc__server_part *part)
 {
@@ -120,7 +124,8 @@ vc__server_peer_message_max(const struct vc__server_peer *peer,
                : whole;
 }
 
-/* Called when a forgotten peer has no running call any more. */
+/* Called by peer_forget() or vc__server_peer_release(), when a forgotten peer
+ * has no running call any more: frees it. */
 static void
 peer_free(struct vc__server_peer *peer)
 {
@@ -136,8 +141,9 @@ peer_free(struct vc__server_peer *peer)
     vc__server_ops_check(part);
 }
 
-/* Ends the peer's sessions; sessions with running calls end with the last of
- * these calls. */
+/* Ends the peer's sessions, and frees it once no call of it runs. Called by
+ * on_forget(), by vc__server_peer_leave() and vc__server_peer_unless_used(),
+ * and by vc__server_peers_forget() when the server closes. */
 static void
 peer_forget(struct vc__server_peer *peer)
 {

@@ -30,8 +30,8 @@ struct vc__server_seat {
 
 struct vc__server_peer {
     struct vc__server_part *part;
-    struct cds_list_head node;   /* in part->peers, by token */
-    struct cds_list_head lonely; /* in part->lonely while it has no links */
+    struct cds_list_head node;   /* in part->peers until `forgotten` */
+    struct cds_list_head lonely; /* in part->lonely without links, until then */
     uint8_t instance[VC__ID_SIZE];
     uint64_t token;
     size_t message_max;            /* bytes of the longest message it takes */
@@ -58,7 +58,8 @@ struct vc__server_peer {
 };
 
 /* Returns the peer that this hello names by its token and instance; NULL if
- * there is none. */
+ * there is none. Called by peer_of() (rpc/server/server_link.c), as the next
+ * two. */
 struct vc__server_peer *vc__server_peer_find(struct vc__server_part *part,
                                              const struct vc__hello *hello);
 
@@ -77,14 +78,15 @@ struct vc__server_peer *vc__server_peer_new(struct vc__server_part *part,
  * (rpc/server/server.c). */
 unsigned vc__server_peer_part(uint64_t token, unsigned n_parts);
 
-/* A link of the peer was made, or is gone. After the last one a timer is
+/* A link of the peer was made, by server_link_new(), or is gone, in
+ * server_link_free() (rpc/server/server_link.c). After the last one a timer is
  * started, after which the peer is forgotten; without sessions, while the part
  * closes, or without memory for the timer it is forgotten at once. */
 void vc__server_peer_join(struct vc__server_peer *peer);
 void vc__server_peer_leave(struct vc__server_peer *peer);
 
-/* Forgets a peer that has neither links nor sessions. Called when no link could
- * be made for it. */
+/* Forgets a peer that has neither links nor sessions; else does nothing. Called
+ * by accept_try() (rpc/server/server_link.c) when no link could be made. */
 void vc__server_peer_unless_used(struct vc__server_peer *peer);
 
 /* A call that held the peer has ended, or the function that held it while it
@@ -94,13 +96,13 @@ void vc__server_peer_unless_used(struct vc__server_peer *peer);
 void vc__server_peer_release(struct vc__server_peer *peer);
 
 /* Returns the bytes of the longest message that the client takes beside
- * metadata of this length. Called for a reply that is about to be sent, and for
- * a new stream. */
+ * metadata of this length. Called by reply_check() (rpc/server/server_reply.c)
+ * for a reply that is about to be sent, and by vc__stream_server_open(). */
 size_t vc__server_peer_message_max(const struct vc__server_peer *peer,
                                    size_t metadata_len);
 
 /* True if the client may have a session of this number: it is in the server's
- * range (max_sessions). */
+ * range (max_sessions). Asked for an OPEN, and by vc__server_peer_seat(). */
 bool vc__server_peer_may_have(const struct vc__server_peer *peer,
                               uint32_t number);
 

@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Answers calls: with the message, which is packed when the link asks for it,
- * or with an error. See rpc/server/server_reply.h. */
+ * or with an error. The holder of the engine only, except vc__reply_measure()
+ * and reply_is_unfit(). See rpc/server/server_reply.h. */
 #include "rpc/server/server_reply.h"
 
 #include <stdio.h>
@@ -43,7 +44,8 @@ reply_write(struct vc__send *send, uint8_t *out)
     vc__codec_pack(&call->method->reply, &call->packing, call->reply, out);
 }
 
-/* The call no longer runs: gives its reply to the session. */
+/* The call no longer runs: gives its reply to the session; may free the call.
+ * Called by vc__reply_result(), reply_message() and reply_error(). */
 static void
 reply_send(struct vc_call *call, enum vc_status status, uint8_t flags,
            uint32_t len)
@@ -76,7 +78,8 @@ reply_send(struct vc_call *call, enum vc_status status, uint8_t flags,
 _Static_assert(VC_METADATA_MAX + 64 + VC__SAID_TEXT <= VC__EAGER_MAX,
                "the longest text fits beside the most metadata");
 
-/* Answers with an error, and the call's text if it has one. */
+/* Answers with an error, and the call's text if it has one. Called by
+ * vc__reply_refuse(), vc__reply_result() and reply_message(). */
 static void
 reply_error(struct vc_call *call, enum vc_status status, uint8_t flags)
 {
@@ -113,7 +116,8 @@ vc__reply_forget(struct vc_call *call)
     call->send.frame.body_len = (uint32_t)strlen(call->text);
 }
 
-/* Fails a reply that exceeds a limit. Returns VC_RESOURCE_EXHAUSTED. */
+/* Called by reply_check(): gives a reply that exceeds a limit its text. Returns
+ * VC_RESOURCE_EXHAUSTED. */
 static enum vc_status
 reply_deny(struct vc_call *call, size_t peer_max)
 {
@@ -130,7 +134,8 @@ reply_deny(struct vc_call *call, size_t peer_max)
     return vc_call_fail(call, VC_RESOURCE_EXHAUSTED, "%s", vc_error());
 }
 
-/* VC_OK: the reply, which was measured, is short enough for both ends. */
+/* VC_OK: the reply, which was measured, is short enough for both ends; else
+ * VC_RESOURCE_EXHAUSTED. Called by reply_message(). */
 static enum vc_status
 reply_check(struct vc_call *call)
 {
@@ -143,8 +148,9 @@ reply_check(struct vc_call *call)
     return reply_deny(call, peer_max);
 }
 
-/* Packs a reply that goes in parts: the handler's message is freed before all
- * parts are sent. VC_OK; VC_RESOURCE_EXHAUSTED without memory. */
+/* Called by reply_message(): packs a reply that goes in parts, since the
+ * handler's message is freed before all parts are sent. VC_OK;
+ * VC_RESOURCE_EXHAUSTED without memory. */
 static enum vc_status
 reply_pack(struct vc_call *call)
 {
@@ -162,7 +168,8 @@ reply_pack(struct vc_call *call)
     return VC_OK;
 }
 
-/* Answers with the reply, which was measured; or with an error. */
+/* Called by vc__reply_result(): answers with the reply, which was measured; or
+ * with an error. */
 static void
 reply_message(struct vc_call *call)
 {
@@ -179,8 +186,9 @@ reply_message(struct vc_call *call)
         reply_error(call, status, 0);
 }
 
-/* Fails a reply that cannot be packed, with the reason. Returns VC_INTERNAL.
- * Not inlined: else every reply pays for its frame, 16 instructions. */
+/* Called by vc__reply_measure(): fails a reply that cannot be packed, with the
+ * reason. Returns VC_INTERNAL. Not inlined: else every reply pays for its
+ * frame, 16 instructions. */
 static __attribute__((cold, noinline)) enum vc_status
 reply_is_unfit(struct vc_call *call)
 {

@@ -1,7 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Answers a call on the server. The holder of the engine only.
+ * Answers a call on the server. The holder of the engine only, except
+ * vc__reply_measure().
  *
  * Called by: server_handler.c (reply_result, reply_refuse), server_intercept.c
  * (reply_measure), server_begin.c (reply_refuse), server_thread.c

@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Frames of open sessions: calls, cancels, closes. A frame that breaks the
- * protocol ends the link; a request that is merely bad is answered. See
- * rpc/server/server_session.h. */
+ * protocol ends the link; a request that is merely bad is answered. The holder
+ * of the engine only. See rpc/server/server_session.h. */
 #include "rpc/server/server_session.h"
 
 #include <stdlib.h>
@@ -19,6 +19,7 @@
 #include "rpc/server/stream_server.h"
 #include "transport/core/le.h"
 
+/* Called by call_first() and call_first_part(). */
 static struct vc__server_part *
 server_session_part_of(const struct vc__server_session *s)
 {
@@ -27,7 +28,7 @@ server_session_part_of(const struct vc__server_session *s)
 
 /* --- slots ------------------------------------------------------------- */
 
-/* Makes slot i exist. False without memory. */
+/* Makes slot i exist. False without memory. Called by slot_for(). */
 static bool
 server_session_slots_grow(struct vc__server_session *s, uint16_t i)
 {
@@ -49,7 +50,8 @@ server_session_slots_grow(struct vc__server_session *s, uint16_t i)
     return true;
 }
 
-/* The client has the last reply, or does not want it: frees the slot. */
+/* The client has the last reply, or does not want it: frees the slot. Called
+ * for the slot's next call or CANCEL, and when the session is closed. */
 static void
 slot_settle(struct vc__server_session *s, struct vc__server_slot *slot)
 {
@@ -63,7 +65,9 @@ slot_settle(struct vc__server_session *s, struct vc__server_slot *slot)
         vc__call_release(call);
 }
 
-/* Resets the slot as if the last call had never come. */
+/* Resets the slot as if the last call had never come. Called by
+ * vc__server_session_skip(), and by vc__server_session_unbind() for a request
+ * whose parts have not all come. */
 static void
 server_session_slot_rewind(struct vc__server_session *s,
                            struct vc__server_slot *slot)
@@ -73,7 +77,8 @@ server_session_slot_rewind(struct vc__server_session *s,
     slot->sequence--;
 }
 
-/* Gives the reply to the link, for the first time or again. */
+/* Gives the reply to the link, for the first time or again. Called when it is
+ * ready, when the client asks for it again, or when it was made short. */
 static void
 reply_go(struct vc__server_session *s, struct vc__server_slot *slot)
 {
@@ -103,7 +108,8 @@ vc__server_session_sent(struct vc__server_session *s, uint16_t i,
 
 /* --- running calls ----------------------------------------------------- */
 
-/* A call runs from now on, as far as sessions count. */
+/* A call runs from now on, as far as sessions count. Called by call_begin() and
+ * call_refuse(). */
 static void
 call_count(struct vc__server_session *s)
 {
@@ -112,7 +118,8 @@ call_count(struct vc__server_session *s)
     vc__server_count(s, VC__COUNT_calls_received, 1);
 }
 
-/* A call no longer runs. May free the session, the peer and the part. */
+/* A call no longer runs. May free the session and the peer. Called by
+ * vc__server_session_reply() and vc__server_session_skip(). */
 static void
 call_over(struct vc__server_session *s)
 {
@@ -126,7 +133,8 @@ call_over(struct vc__server_session *s)
     vc__server_peer_release(peer);
 }
 
-/* Returns a site without streams or metadata. */
+/* Returns a site without streams or metadata. Called by call_first(),
+ * arrival_done() and vc__server_session_cancel(). */
 static struct vc__call_site
 site_of(struct vc__server_session *s, uint16_t i, uint16_t method, uint64_t due)
 {
@@ -135,7 +143,7 @@ site_of(struct vc__server_session *s, uint16_t i, uint16_t method, uint64_t due)
 }
 
 /* A request is complete, and in time; whether a handler takes it is decided
- * later. */
+ * later. Called by call_first() and arrival_done(). */
 static void
 call_begin(const struct vc__call_site *site, const uint8_t *body, uint32_t len)
 {
@@ -145,7 +153,9 @@ call_begin(const struct vc__call_site *site, const uint8_t *body, uint32_t len)
     vc__call_begin(site, body, len);
 }
 
-/* A request that no handler gets counts like any other, and is answered. */
+/* A request that no handler gets counts like any other, and is answered. Called
+ * by call_first(), call_first_part(), arrival_done(), and for a CANCEL of a
+ * call that has not come. */
 static void
 call_refuse(const struct vc__call_site *site, enum vc_status status,
             const char *text)
@@ -158,7 +168,7 @@ call_refuse(const struct vc__call_site *site, enum vc_status status,
 
 /* True if the call is being sent again in parts, so that its answer waits for
  * the last one. A message of a stream that is still arriving is dropped, since
- * it is of no use after the reply. */
+ * it is of no use after the reply. Called by vc__server_session_reply(). */
 static bool
 arrival_of_call(struct vc__server_session *s, struct vc__server_slot *slot)
 {
@@ -211,13 +221,15 @@ vc__server_session_find(struct vc__server_link *sl, uint32_t number, bool *late)
 }
 
 /* True if requests in parts may be answered, and cancelled, before their last
- * part. */
+ * part. Asked by call_first_part() and arrival_cancel(). */
 static bool
 has_cuts(const struct vc__server_session *s)
 {
     return (s->peer->features & VC__FEATURE_CUT) != 0;
 }
 
+/* Returns the static text for a request that was not kept. Called by
+ * call_first_part() and arrival_done(). */
 static const char *
 arrival_loss_text(const struct vc__server_arrival *a)
 {
@@ -225,9 +237,9 @@ arrival_loss_text(const struct vc__server_arrival *a)
                                                      : vc__no_memory;
 }
 
-/* The first part of a request has come. If the message is not kept, the call is
- * answered now, so that its client need not send the rest. False: the link
- * ends. */
+/* Called by call_first() for the first part of a request. If the message is not
+ * kept, the call is answered now, so that its client need not send the rest.
+ * False: the link ends. */
 static bool
 call_first_part(const struct vc__call_site *site, const struct vc__frame *f)
 {
@@ -245,8 +257,8 @@ call_first_part(const struct vc__call_site *site, const struct vc__frame *f)
     return true;
 }
 
-/* A CALL with a new sequence number: a new call of the slot, or its first part.
- * False: the link ends. */
+/* Called by vc__server_session_call() for a CALL with a new sequence number: a
+ * new call of the slot, or its first part. False: the link ends. */
 static bool
 call_first(struct vc__server_session *s, const struct vc__frame *f)
 {
@@ -270,8 +282,8 @@ call_first(struct vc__server_session *s, const struct vc__frame *f)
     return true;
 }
 
-/* The call was sent before, on a link that was lost: joins or answers it.
- * False: the link ends. */
+/* Called by vc__server_session_call(): the call was sent before, on a link that
+ * was lost. Joins or answers it. False: the link ends. */
 static bool
 call_again(struct vc__server_session *s, const struct vc__frame *f)
 {
@@ -290,8 +302,8 @@ call_again(struct vc__server_session *s, const struct vc__frame *f)
     return true;
 }
 
-/* Returns the slot of a CALL or CANCEL; NULL if it is over the limit, or
- * without memory. */
+/* Returns the slot of a CALL or CANCEL, by the two functions for these; NULL if
+ * it is over the limit, or without memory: the link ends. */
 static struct vc__server_slot *
 slot_for(struct vc__server_session *s, uint16_t i)
 {
@@ -303,7 +315,7 @@ slot_for(struct vc__server_session *s, uint16_t i)
 }
 
 /* True if the slot's next call may begin, or be cancelled before it comes.
- * False: the frame breaks the protocol. */
+ * False: the frame breaks the protocol. Asked for a CALL or CANCEL. */
 static bool
 slot_is_ready(struct vc__server_session *s, const struct vc__server_slot *slot,
               uint32_t sequence)
@@ -336,8 +348,9 @@ vc__server_session_call(struct vc__server_link *sl, const struct vc__frame *f)
     return slot_is_ready(s, slot, f->sequence) && call_first(s, f);
 }
 
-/* A request is complete, lost or cancelled. The peer is held until the arrival
- * is freed. */
+/* Called by request_end(): a request is complete, lost or cancelled. Its call
+ * begins, or is joined or answered. The peer is held until the arrival is
+ * freed. */
 static void
 arrival_done(struct vc__server_session *s, uint16_t i)
 {
@@ -367,7 +380,8 @@ arrival_done(struct vc__server_session *s, uint16_t i)
     vc__server_peer_release(peer);
 }
 
-/* No more parts of a request come. */
+/* No more parts of a request come. Called by vc__server_session_data() and
+ * arrival_cancel(). */
 static void
 request_end(struct vc__server_session *s, uint16_t i)
 {
@@ -377,7 +391,8 @@ request_end(struct vc__server_session *s, uint16_t i)
         arrival_done(s, i);
 }
 
-/* A message of a stream is complete, or lost. False: it breaks the protocol. */
+/* Called by vc__server_session_data(): a message of a stream is complete, or
+ * lost. False: it breaks the protocol. */
 static bool
 message_done(struct vc__server_session *s, uint16_t i)
 {
@@ -390,8 +405,9 @@ message_done(struct vc__server_session *s, uint16_t i)
     return good;
 }
 
-/* True for parts of a message that its call did not wait for: the call has
- * ended. The slot may have had another call since. */
+/* Asked by vc__server_session_data(): true for parts of a message that its call
+ * did not wait for, as it has ended. The slot may have had another call
+ * since. */
 static bool
 is_of_ended(const struct vc__server_slot *slot, uint32_t sequence)
 {
@@ -431,7 +447,8 @@ vc__server_session_data(struct vc__server_link *sl, const struct vc__frame *f)
 
 /* The client no longer waits for the reply. If nothing of a long reply has been
  * sent, frees its memory and puts a short error in its place. False: the reply
- * is sent as it is. */
+ * is sent as it is. Called by vc__server_session_overdue() and
+ * call_cancel(). */
 static bool
 reply_shorten(struct vc__server_session *s, struct vc__server_slot *slot)
 {
@@ -458,7 +475,8 @@ vc__server_session_overdue(struct vc__server_session *s, uint16_t i)
         reply_shorten(s, slot);
 }
 
-/* A request in parts is cancelled: with cuts, no more parts come. */
+/* Called by call_cancel(): a request in parts is cancelled. With cuts, no more
+ * parts come. */
 static void
 arrival_cancel(struct vc__server_session *s, uint16_t i)
 {
@@ -467,8 +485,9 @@ arrival_cancel(struct vc__server_session *s, uint16_t i)
         request_end(s, i);
 }
 
-/* Cancels the slot's last call. Its reply is sent all the same: the client then
- * knows that the slot is free. */
+/* Called by vc__server_session_cancel(): cancels the slot's last call. Its
+ * reply is sent all the same: the client then knows that the slot is free.
+ * False: the link ends. */
 static bool
 call_cancel(struct vc__server_session *s, uint16_t i)
 {

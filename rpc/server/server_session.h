@@ -27,9 +27,9 @@ struct vc_call;
 enum vc__slot_state {
     VC__SLOT_FREE,     /* the last reply has arrived, or there was no call */
     VC__SLOT_ARRIVING, /* a request in parts */
-    VC__SLOT_RUNNING,  /* the handler runs, or is about to */
+    VC__SLOT_RUNNING,  /* the call waits for its turn, or runs */
     VC__SLOT_REPLYING, /* the reply was given to the link */
-    VC__SLOT_KEPT,     /* the link was lost: the client may ask for it */
+    VC__SLOT_KEPT,     /* the reply waits until the client asks for it */
 };
 
 struct vc__server_arrival;
@@ -43,14 +43,16 @@ struct vc__server_slot {
     struct vc_call *call; /* from RUNNING to KEPT */
     uint32_t sequence;    /* of the last call */
     uint8_t state;        /* enum vc__slot_state */
-    bool asked;           /* the call came on the present link */
+    bool asked;           /* it, or its CANCEL, came on the present link */
     bool stream;          /* the client streams, or the server does */
 };
 
+/* `node` is in link->sessions while there is a link; after the close in
+ * part->orphans, while calls run, then in peer->spare; else in no list. */
 struct vc__server_session {
     struct vc__server_peer *peer;
-    struct vc__server_link *link;  /* NULL: the link was lost */
-    struct cds_list_head node;     /* in link->sessions, or part->orphans */
+    struct vc__server_link *link; /* NULL: it was lost, or `closed` */
+    struct cds_list_head node;
     struct vc__opened *opened;     /* the service and its methods */
     struct vc__server_slot *slots; /* &first while there is only one */
     struct vc__server_slot first;
@@ -62,7 +64,7 @@ struct vc__server_session {
 };
 
 /* Frees the memory of all sessions of a peer; none is in use any more. Called
- * when the peer is freed. */
+ * by peer_free() (rpc/server/server_peer.c). */
 void vc__server_sessions_free(struct vc__server_peer *peer);
 
 /* Handle one frame each; called by frame_handle() (rpc/server/server_link.c)
@@ -84,14 +86,16 @@ bool vc__server_session_leave(struct vc__server_link *sl,
 bool vc__server_session_stream(struct vc__server_link *sl,
                                const struct vc__frame *f);
 
-/* The session's link is down: replies that the link had are kept for another
- * link. Called when the link is down, and before the session moves to another
- * link or is closed. */
+/* Takes the session from its link: replies that the link had are kept for
+ * another one, requests that arrive are dropped, and streams end. Called by
+ * server_link_on_down() (rpc/server/server_link.c), and before the session
+ * moves to another link or is closed. */
 void vc__server_session_unbind(struct vc__server_session *s);
 
 /* Closes the session: kept replies are dropped, and running calls are cancelled
- * and not answered. Frees the session, at once or with its last call. Called
- * for a CLOSE, and when the peer is forgotten. */
+ * and not answered. Frees the session, at once or with its last call. Called by
+ * vc__server_session_leave() for a CLOSE, and by peer_forget()
+ * (rpc/server/server_peer.c). */
 void vc__server_session_close(struct vc__server_session *s);
 
 /* --- for calls ---------------------------------------------------------- */
@@ -109,8 +113,8 @@ void vc__server_session_sent(struct vc__server_session *s, uint16_t slot,
                              enum vc__send_end end);
 
 /* The deadline of a call with a long reply has passed, and the client has not
- * acknowledged the reply. Called by the timer of
- * vc__server_deadline_watch(). */
+ * acknowledged the reply: if nothing of it was sent, a short error takes its
+ * place. Called by on_overdue() (rpc/server/server_deadline.c), a timer. */
 void vc__server_session_overdue(struct vc__server_session *s, uint16_t slot);
 
 /* The call need not run, since its client's link is gone, or there is no memory
@@ -135,14 +139,16 @@ void vc__server_session_renew(struct vc__server_session *s);
 struct vc__server_session *vc__server_session_find(struct vc__server_link *sl,
                                                    uint32_t number, bool *late);
 
-/* A message of a stream is complete, or lost: gives it to the stream. False: it
- * breaks the protocol, and the link ends. In rpc/server/stream_server.c; called
- * by message_done() (rpc/server/server_session.c) for the last part. */
+/* A message of a stream is complete, or lost: gives it to the stream, unless
+ * that has ended (true). False: it breaks the protocol, and the link ends. In
+ * rpc/server/stream_server.c; called by message_done()
+ * (rpc/server/server_session.c) for the last part. */
 bool vc__server_message_whole(struct vc__server_session *s, uint16_t slot,
                               const struct vc__assembly *a);
 
-/* Gives a session's memory back to its peer. Called for a closed session
- * without calls, and for one that could not be opened. */
+/* Gives a session's memory back to its peer. Called by
+ * vc__server_session_close() or call_over() when a closed session has no calls,
+ * and by session_new() for one that could not be opened. */
 void vc__server_session_free(struct vc__server_session *s);
 
 /* True if the seat's binding is older than this one, of an OPEN or CLOSE that

@@ -20,7 +20,8 @@ struct vc__server_slab {
 
 #define SLAB_MAX 64u
 
-/* Adds spare sessions to the peer. False without memory. */
+/* Adds spare sessions to the peer. False without memory. Called by
+ * server_session_open_take(). */
 static bool
 sessions_make(struct vc__server_peer *peer)
 {
@@ -38,7 +39,8 @@ sessions_make(struct vc__server_peer *peer)
     return true;
 }
 
-/* Takes a spare session, zeroed; NULL without memory. */
+/* Takes a spare session, zeroed; NULL without memory. Called by
+ * session_new(). */
 static struct vc__server_session *
 server_session_open_take(struct vc__server_peer *peer)
 {
@@ -72,7 +74,8 @@ vc__server_sessions_free(struct vc__server_peer *peer)
 }
 
 /* The OPEN failed: its body is malformed, which breaks the protocol; or there
- * was no memory. Returns false. */
+ * was no memory. Returns false. Called by session_new() and
+ * vc__server_session_open(). */
 static bool
 open_refuse(struct vc__server_link *sl, const struct vc__frame *f)
 {
@@ -81,8 +84,8 @@ open_refuse(struct vc__server_link *sl, const struct vc__frame *f)
 }
 
 /* Returns the weight of the session's replies: the one that the client's
- * channel has for its requests. A client built before weights existed sends
- * 0. */
+ * channel has for its requests. A client built before weights existed sends 0.
+ * Called by session_new(). */
 static uint32_t
 weight_of(const struct vc__frame *open)
 {
@@ -91,8 +94,8 @@ weight_of(const struct vc__frame *open)
     return open->method < VC__WEIGHT_MAX ? open->method : VC__WEIGHT_MAX;
 }
 
-/* Makes a session for the seat. False without memory, or when the frame is
- * malformed. */
+/* Makes a session for the seat, bound to no link yet. False without memory, or
+ * when the frame is malformed. Called by vc__server_session_open(). */
 static bool
 session_new(struct vc__server_link *sl, struct vc__server_seat *seat,
             const struct vc__frame *f)
@@ -120,6 +123,8 @@ session_new(struct vc__server_link *sl, struct vc__server_seat *seat,
     return true;
 }
 
+/* Called by vc__server_session_open(): binds a session that has no link, new or
+ * unbound, to the link that its OPEN came by. */
 static void
 session_bind(struct vc__server_session *s, struct vc__server_link *sl)
 {
@@ -172,8 +177,8 @@ vc__server_session_renew(struct vc__server_session *s)
     s->opened = now;
 }
 
-/* send->done, called by the link, under its lock: the answer to the CLOSE was
- * sent, or the link was lost. */
+/* send->done, called by the link on the holder, under its lock: the answer to
+ * the CLOSE was sent, or the link was lost. */
 static void
 farewell_done(struct vc__send *send, enum vc__send_end end)
 {
@@ -181,8 +186,8 @@ farewell_done(struct vc__send *send, enum vc__send_end end)
     free(send);
 }
 
-/* Answers a CLOSE: the client may use the number again. False without
- * memory. */
+/* Called by vc__server_session_leave(): answers a CLOSE, so the client may use
+ * the number again. False without memory: the link ends. */
 static bool
 server_session_farewell(struct vc__server_link *sl, const struct vc__frame *f)
 {

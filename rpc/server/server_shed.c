@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * See rpc/server/server_shed.h. */
+ * See rpc/server/server_shed.h. The holder of the engine only. */
 #include "rpc/server/server_shed.h"
 
 #include <inttypes.h>
@@ -19,7 +19,8 @@
 #define QUIET_US 1000000u
 #define LINE     160
 
-/* Logs the line, and passes it to on_overload(). The holder. */
+/* Logs the line, and passes it to the program's on_overload(). Called by
+ * server_shed_begin() and on_quiet(). */
 static void
 server_shed_tell(struct vc__server_part *part, bool begins, const char *line)
 {
@@ -54,7 +55,7 @@ on_quiet(struct vc__timer *timer)
 }
 
 /* Starts the timer of on_quiet(). Without memory for it, the next shed call
- * counts as a new beginning. */
+ * counts as a new beginning. Called by server_shed_begin() and on_quiet(). */
 static void
 quiet_await(struct vc__server_part *part)
 {
@@ -66,7 +67,8 @@ quiet_await(struct vc__server_part *part)
         s->n = 0;
 }
 
-/* The first call is shed since shedding ended last. */
+/* Called by vc__shed(): the first call is shed since shedding ended last.
+ * Notifies the program, and waits for the end. */
 static void
 server_shed_begin(struct vc__server_part *part, enum vc__shed_why why)
 {
@@ -85,6 +87,7 @@ server_shed_begin(struct vc__server_part *part, enum vc__shed_why why)
     server_shed_tell(part, true, line);
 }
 
+/* Counts a shed call, by reason and by priority. Called by vc__shed(). */
 static void
 server_shed_count(struct vc_call *call, enum vc__shed_why why)
 {

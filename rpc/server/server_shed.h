@@ -18,9 +18,10 @@ enum vc__shed_why {
     VC__SHED_MEMORY,
 };
 
-/* Counts the call, and adds a retry time for its client if too many calls wait.
- * Called before the call is refused, by the code that decides that: at its
- * arrival, at its turn, or while it waits for a thread. */
+/* Counts the call, and adds a retry time for its client if too many calls or
+ * handlers wait; the first one begins the shedding. Called before the call is
+ * refused, by the code that decides that: at its arrival, at its turn, when its
+ * handler needs a thread, or while it waits for one. */
 void vc__shed(struct vc_call *call, enum vc__shed_why why);
 
 /* The part closes: the program is not notified any more. Called by part_close()
