@@ -13,8 +13,9 @@
 
 #include "rpc/server/server_call.h"
 
-/* True if any limit of the server is set. Relaxed: a limit that was set at this
- * moment holds only from a later call on. */
+/* True if any limit of the server is set. Asked by call_admit() for each new
+ * call. Relaxed: a limit that was set at this moment holds only from a later
+ * call on. */
 static inline bool
 vc__limit_is_set(const struct vc_server *server)
 {

@@ -131,7 +131,8 @@ server_link_free(struct vc__server_link *sl)
     vc__server_peer_leave(peer);
 }
 
-/* The last callback: the link has released all of its resources. */
+/* The last callback: the link has released all of its resources, and is
+ * freed. */
 static void
 server_link_on_gone(struct vc__link *link)
 {

@@ -19,7 +19,8 @@
 #include "rpc/text.h"
 
 /* send->done, called by the link, under its lock: it has finished with the
- * reply. The holder, as only it sends on a server's links. */
+ * reply, and the session releases the call or keeps it. On the holder, as only
+ * that sends on a server's links. */
 static void
 reply_done(struct vc__send *send, enum vc__send_end end)
 {

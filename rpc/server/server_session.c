@@ -302,8 +302,9 @@ call_again(struct vc__server_session *s, const struct vc__frame *f)
     return true;
 }
 
-/* Returns the slot of a CALL or CANCEL, by the two functions for these; NULL if
- * it is over the limit, or without memory: the link ends. */
+/* Called by vc__server_session_call() and vc__server_session_cancel(). Returns
+ * the frame's slot; NULL if it is over the limit, or without memory: the link
+ * ends. */
 static struct vc__server_slot *
 slot_for(struct vc__server_session *s, uint16_t i)
 {
@@ -315,7 +316,8 @@ slot_for(struct vc__server_session *s, uint16_t i)
 }
 
 /* True if the slot's next call may begin, or be cancelled before it comes.
- * False: the frame breaks the protocol. Asked for a CALL or CANCEL. */
+ * False: the frame breaks the protocol. Asked by vc__server_session_call() and
+ * vc__server_session_cancel(). */
 static bool
 slot_is_ready(struct vc__server_session *s, const struct vc__server_slot *slot,
               uint32_t sequence)

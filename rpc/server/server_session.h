@@ -152,7 +152,8 @@ bool vc__server_message_whole(struct vc__server_session *s, uint16_t slot,
 void vc__server_session_free(struct vc__server_session *s);
 
 /* True if the seat's binding is older than this one, of an OPEN or CLOSE that
- * has come; the numbers may wrap. */
+ * has come; the numbers may wrap. Asked by vc__server_session_open() and
+ * vc__server_session_leave(). */
 static inline bool
 vc__server_seat_is_older(const struct vc__server_seat *seat, uint32_t binding)
 {

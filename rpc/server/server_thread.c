@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * See rpc/server/server_thread.h. */
+ * See rpc/server/server_thread.h. The holder of the engine only. */
 #include "rpc/server/server_thread.h"
 
 #include <verbcall/call.h>
@@ -13,6 +13,7 @@
 #include "rpc/server/server_shed.h"
 #include "rpc/server/server_turn.h"
 
+/* Returns the call's engine. Called by the functions of this file. */
 static struct vc__engine *
 server_thread_engine_of(const struct vc_call *call)
 {
@@ -20,7 +21,8 @@ server_thread_engine_of(const struct vc_call *call)
 }
 
 /* Ends a call whose job will not run: the call's task runs after the engine's
- * present batch of work. */
+ * present batch of work. Called by vc__thread_take(), on_no_thread() and
+ * vc__thread_forgo(). */
 static void
 job_end(struct vc_call *call, enum vc_status status, const char *text)
 {
@@ -30,8 +32,10 @@ job_end(struct vc_call *call, enum vc_status status, const char *text)
     vc__engine_defer(server_thread_engine_of(call), &call->task);
 }
 
-/* Without memory for the timer a call that waits for a thread waits until one
- * is free; a call that waits for its turn gets a timer at the next look. */
+/* Starts the call's timer, which runs fire() when the call has waited too long.
+ * Without memory for the timer a call that waits for a thread waits until one
+ * is free; a call that waits for its turn gets a timer at the next look. Called
+ * by vc__thread_take() and await_turn(). */
 static void
 thread_wait_start(struct vc_call *call, void (*fire)(struct vc__timer *timer))
 {
@@ -53,8 +57,8 @@ thread_wait_start(struct vc_call *call, void (*fire)(struct vc__timer *timer))
     "too many handlers of the method wait at a time (adaptive_limit): try "    \
     "again later"
 
-/* The timer of a call that waits for a thread, on the holder: sheds it, unless
- * the crew has just found a thread. */
+/* The timer of a call that waits for a thread, started by vc__thread_take():
+ * sheds it, unless the crew has found a thread meanwhile. */
 static void
 on_no_thread(struct vc__timer *timer)
 {
@@ -116,7 +120,8 @@ vc__thread_forgo(struct vc_call *call)
     "the limit of handler threads is reached (handler_threads), and none "     \
     "became free in time: try again later"
 
-/* The timer of a call that waits for its turn, on the holder: sheds it. */
+/* The timer of a call that waits for its turn, started by await_turn(): sheds
+ * it. */
 static void
 on_no_turn(struct vc__timer *timer)
 {
@@ -128,7 +133,7 @@ on_no_turn(struct vc__timer *timer)
 }
 
 /* Starts the timer of on_no_turn() for a waiting call that has none and may be
- * shed. */
+ * shed. Called by all_await(). */
 static void
 await_turn(struct vc_call *call)
 {
@@ -137,7 +142,8 @@ await_turn(struct vc_call *call)
         thread_wait_start(call, on_no_turn);
 }
 
-/* No handler may begin: starts a timer for each waiting call that has none. */
+/* No handler may begin: starts a timer for each waiting call that has none.
+ * Called by server_thread_on_look(). */
 static void
 all_await(struct vc__server_part *part)
 {
@@ -152,7 +158,8 @@ all_await(struct vc__server_part *part)
     }
 }
 
-/* The timer of vc__thread_look(), on the holder. */
+/* The timer of vc__thread_look(): checks whether handlers may begin, and starts
+ * itself again while calls wait for their turn. */
 static void
 server_thread_on_look(struct vc__timer *timer)
 {

@@ -16,27 +16,29 @@
 
 /* Called by call_handle() (rpc/server/server_handler.c) if the handler must
  * begin on a thread of its own, since the method tends to block or its runs
- * tend to be taken over. True: run() will run on a thread, with call->job, now
- * or later; or the call is shed, and its task will run with the status in the
- * call. False: there are no threads for jobs, and the caller runs the handler
- * itself. */
+ * tend to be taken over. True: run(), which is call_run_on_crew(), will run on
+ * a thread, with call->job, now or later; or the call is shed, and its task
+ * will run with the status in the call. False: no thread is there for the job,
+ * and none will come free: the caller runs the handler itself. */
 bool vc__thread_take(struct vc_call *call,
                      void (*run)(struct vc__job *job,
                                  struct vc__handler_run *handler_run));
 
-/* Called when a call is queued after others, and by its own timer while calls
- * wait for their turn: starts a timer that checks from time to time whether
- * handlers may begin. If all threads are in handlers, the same time limit holds
- * for calls that wait for their turn. */
+/* Called by came_after_others() (rpc/server/server_handler.c) when a call is
+ * queued after others, and by its own timer while calls wait for their turn:
+ * starts a timer that checks from time to time whether handlers may begin. If
+ * all threads are in handlers, the same time limit holds for calls that wait
+ * for their turn. */
 void vc__thread_look(struct vc__server_part *part);
 
 /* The call was cancelled: it stops waiting for a thread, if it does, and its
- * task ends it. Called by vc__call_cancel(). */
+ * task ends it. Does nothing if its handler runs or it waits for its turn.
+ * Called by vc__call_cancel() (rpc/server/server_cancel.c). */
 void vc__thread_forgo(struct vc_call *call);
 
-/* The call no longer waits: stops its timer. Called by both kinds of its task,
- * when its turn has come and when its handler has ended
- * (rpc/server/server_handler.c). */
+/* The call no longer waits: stops its timer, if that runs. Called by both kinds
+ * of its task (rpc/server/server_handler.c): call_run(), when its turn has
+ * come, and server_handler_call_finish(), when it has ended. */
 static inline void
 vc__thread_found(struct vc_call *call)
 {

@@ -3,7 +3,8 @@
  *
  * See rpc/server/server_turn.h. The engine runs tasks in the order in which
  * they were queued, each once. So a call that begins before its task has come
- * up changes places with the call whose task it was. */
+ * up changes places with the call whose task it was. The holder of the engine
+ * only. */
 #include "rpc/server/server_turn.h"
 
 #include <verbcall/call.h>
@@ -26,7 +27,8 @@ vc__turn_await(struct vc_call *call)
     vc__engine_handle(&part->progress->engine, &call->task);
 }
 
-/* Takes the call out of its client's queue. */
+/* Takes the call out of its client's queue. Called by queue_take() and
+ * vc__turn_leave(). */
 static void
 queue_leave(struct vc_call *call)
 {
@@ -40,8 +42,8 @@ queue_leave(struct vc_call *call)
         cds_list_del(&peer->turn);
 }
 
-/* For vc__turn_take(): takes the first call of the client's queue. The client's
- * next turn comes after all other clients' turns. */
+/* Called by vc__turn_take(): takes the first call of the client's queue. The
+ * client's next turn comes after all other clients' turns. */
 static struct vc_call *
 queue_take(struct vc__server_peer *peer)
 {

@@ -15,12 +15,12 @@
 
 #include "rpc/server/server_call.h"
 
-/* Queues the call, which has just come: its task runs when its turn has come.
- * Other calls wait already. */
+/* Queues the call, which has just come, while other calls wait: a task runs
+ * when its turn has come. Called by came_after_others(). */
 void vc__turn_await(struct vc_call *call);
 
 /* As vc__turn_await(), when no other call waits: this call comes next in any
- * order, so it needs no queue. */
+ * order, so it needs no queue. Called by vc__call_came(). */
 static inline void
 vc__turn_await_first(struct vc_call *call)
 {
@@ -32,7 +32,8 @@ vc__turn_await_first(struct vc_call *call)
 }
 
 /* Called from the task of a waiting call, call_run(). Returns the call whose
- * turn it is; if that is another one, the two exchange their tasks' places. */
+ * turn it is, which is queued no more; if that is another one, `call` goes on
+ * waiting, and its task takes the place of the other's. */
 struct vc_call *vc__turn_take(struct vc_call *call);
 
 /* Removes a waiting call, which will not begin. Called by on_no_turn()

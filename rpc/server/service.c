@@ -1,7 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * See rpc/server/service.h. */
+ * See rpc/server/service.h. The static functions run on the thread of the
+ * function that calls them, which may be any. */
 #include "rpc/server/service.h"
 
 #include <stdlib.h>
@@ -19,6 +20,8 @@ vc__service_id(const char *name, size_t len)
     return hash_64(name, len);
 }
 
+/* Returns the entry of a node of the table. Called by entry_match() and
+ * service_entry_find(). */
 static struct vc__service_entry *
 entry_of(struct cds_lfht_node *node)
 {
@@ -33,8 +36,9 @@ struct key {
     uint64_t id;
 };
 
-/* Called by the table, in lookups and additions, on the calling thread; `arg`
- * is the key. Not 0 if the entry has this name, or this id. */
+/* Called by the table, in the lookup of service_entry_find() and the addition
+ * of vc__services_add(); `arg` is the key. Not 0 if the entry has this name, or
+ * this id. */
 static int
 entry_match(struct cds_lfht_node *node, const void *arg)
 {
@@ -50,8 +54,9 @@ entry_match(struct cds_lfht_node *node, const void *arg)
            memcmp(e->service->name, key->name, key->len) == 0;
 }
 
-/* Called within a read-side critical section. NULL if there is no such
- * entry. */
+/* Called within a read-side critical section, by vc__services_get(),
+ * vc__services_has() and vc__services_remove(). NULL if there is no such entry.
+ * It is valid in that section, and is not given a reference. */
 static struct vc__service_entry *
 service_entry_find(struct vc__services *t, const struct key *key)
 {
@@ -110,6 +115,8 @@ vc__services_each(struct vc__services *t,
 
 /* --- adding and removing ----------------------------------------------- */
 
+/* Frees an entry. Called by vc__service_put() for the last reference, and for
+ * one that service_entry_new() or vc__services_add() could not complete. */
 static void
 entry_free(struct vc__service_entry *e)
 {
@@ -128,7 +135,7 @@ vc__service_put(struct vc__service_entry *e)
 }
 
 /* True for the services that say whether a server is alive, and what it serves:
- * they are answered even under overload. */
+ * they are answered even under overload. Asked by service_entry_new(). */
 static bool
 is_never_shed(const struct vc_service *service)
 {
@@ -136,7 +143,8 @@ is_never_shed(const struct vc_service *service)
            strcmp(service->name, "verbcall.reflection.v1.Reflection") == 0;
 }
 
-/* flags: VC_METHOD_*. in_turn: handlers never begin on threads of their own. */
+/* flags: VC_METHOD_*. in_turn: handlers never begin on threads of their own.
+ * Called by service_entry_new(). */
 static void
 method_init(struct vc__method_state *m, uint32_t flags, bool in_turn)
 {
@@ -150,7 +158,8 @@ method_init(struct vc__method_state *m, uint32_t flags, bool in_turn)
         m->kind |= VC__FRAME_SERVER_STREAM;
 }
 
-/* Makes the adaptive limits, if `most` is not 0. False without memory. */
+/* Called by service_entry_new(): makes the adaptive limits, if `most` is not 0.
+ * False without memory. */
 static bool
 adaptives_make(struct vc__service_entry *e, uint32_t most)
 {
@@ -167,7 +176,8 @@ adaptives_make(struct vc__service_entry *e, uint32_t most)
     return e->adaptives != NULL;
 }
 
-/* False without memory. */
+/* Called by service_entry_new(): copies the program's table of functions. False
+ * without memory. */
 static bool
 methods_copy(struct vc__service_entry *e, const void *methods, size_t size)
 {
@@ -177,7 +187,8 @@ methods_copy(struct vc__service_entry *e, const void *methods, size_t size)
     return e->methods != NULL;
 }
 
-/* With a reference for the table; NULL without memory. */
+/* Returns a new entry, with a reference for the table; NULL without memory.
+ * Called by vc__services_add(). */
 static struct vc__service_entry *
 service_entry_new(const struct vc__services *t,
                   const struct vc_service *service, const void *methods,
@@ -230,7 +241,8 @@ vc__services_add(struct vc__services *t, const struct vc_service *service,
                     service->name);
 }
 
-/* Drops the table's reference to an entry that is no longer in the table. */
+/* Called by vc__services_remove(): drops the table's reference to an entry that
+ * is no longer in the table. Waits for an RCU grace period. */
 static void
 entry_retire(struct vc__service_entry *e)
 {

@@ -85,16 +85,18 @@ enum vc_status vc__services_add(struct vc__services *t,
 enum vc_status vc__services_remove(struct vc__services *t, const char *name);
 
 /* Returns the entry of this name with a reference for the caller, or NULL if
- * there is none. Called for an OPEN on the holder (rpc/server/method_map.c), by
- * vc_server_limit(), and by the reflection service in its handler. */
+ * there is none. Called on the holder for an OPEN, or when a session is renewed
+ * (opened_new(), rpc/server/method_map.c); by vc_server_limit(); and by the
+ * reflection service in its handler. */
 struct vc__service_entry *vc__services_get(struct vc__services *t,
                                            const char *name, size_t len);
-/* Drops a reference: the table's, a session's, or one that a caller took. The
- * last one frees the entry. NULL is allowed. */
+/* Drops a reference: the table's, that of a session (vc__opened_put()), or one
+ * that a caller took. The last one frees the entry. NULL is allowed. */
 void vc__service_put(struct vc__service_entry *e);
 
 /* True if there is a service with this id. Called for a client that connects:
- * on engine 0, and on the engine of its part. */
+ * on engine 0 by server_turn_away() (rpc/server/server.c), and on the engine of
+ * its part by peer_of() (rpc/server/server_link.c). */
 bool vc__services_has(struct vc__services *t, uint64_t id);
 
 /* Calls fn for each service, in no order, until fn returns false. fn must not

@@ -2,8 +2,9 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * See rpc/server/stream_server.h. rpc/stream calls the functions of server_ops,
- * without the stream's lock. The rest of this file runs on the holder, except
- * what server_ops uses, and vc_stream_serve(), which a handler calls. */
+ * without the stream's lock, on the threads that their comments name. The rest
+ * of this file runs on the holder, except server_stream_of() and time_over(),
+ * which server_ops use, too, and vc_stream_serve(), which a handler calls. */
 #include "rpc/server/stream_server.h"
 
 #include <stdlib.h>
@@ -18,13 +19,14 @@
 
 struct vc__server_stream {
     struct vc_stream stream;
-    struct vc_call *call;          /* the holder's; NULL after its end */
+    struct vc_call *call;          /* set by the holder; NULL after its end */
     struct vc__task task;          /* passes `outgoing` to the link */
     bool posted;                   /* the stream's lock */
     bool time_over;                /* the same; ended by a timeout */
     struct cds_list_head outgoing; /* the same; of struct vc__send */
 };
 
+/* Returns the server's stream that contains this one. Any thread. */
 static struct vc__server_stream *
 server_stream_of(struct vc_stream *s)
 {
@@ -34,7 +36,8 @@ server_stream_of(struct vc_stream *s)
 /* --- sending ------------------------------------------------------------ */
 
 /* Returns the link that the call came by, if the session is still bound to it;
- * else NULL. */
+ * else NULL, also for a call that has ended (NULL). Called by
+ * stream_server_flush(). */
 static struct vc__link *
 link_of(const struct vc_call *call)
 {
@@ -47,8 +50,8 @@ link_of(const struct vc_call *call)
                                                               : NULL;
 }
 
-/* Fills in the names of the call and gives the frame to the link. The
- * holder. */
+/* Fills in the names of the call and gives the frame to the link. Called by
+ * stream_server_flush(). */
 static void
 frame_send(const struct vc_call *call, struct vc__link *link,
            struct vc__send *send)
@@ -62,7 +65,8 @@ frame_send(const struct vc_call *call, struct vc__link *link,
     vc__link_send(link, send);
 }
 
-/* Passes the queued frames to the link. The holder. */
+/* Passes the queued frames to the link; without one they are lost. Called by
+ * flush_run(), vc__stream_server_end() and vc__stream_server_lost(). */
 static void
 stream_server_flush(struct vc__server_stream *ss)
 {
@@ -85,7 +89,8 @@ stream_server_flush(struct vc__server_stream *ss)
     }
 }
 
-/* A task on the holder, posted by server_put(). */
+/* A task on the holder, posted by server_put(): passes the frames on, and drops
+ * the task's reference to the stream. */
 static void
 flush_run(struct vc__task *task)
 {
@@ -123,7 +128,8 @@ server_put(struct vc_stream *s, struct vc__send *send)
 }
 
 /* Ends the stream, and with it the call, whatever its handler returns. Without
- * the stream's lock. */
+ * the stream's lock. Called by server_expire(), server_stalled() and
+ * server_give_up(), on their threads. */
 static void
 time_over(struct vc_stream *s, const struct vc__error *error)
 {
@@ -134,7 +140,8 @@ time_over(struct vc_stream *s, const struct vc__error *error)
 }
 
 /* ops->expire: ends the stream at the deadline, which the client knows, too.
- * Called on the thread that waits in the stream, mostly the handler's. */
+ * Called on the thread that waits in vc_stream_send() or vc_stream_receive(),
+ * mostly the handler's. */
 static void
 server_expire(struct vc_stream *s)
 {
@@ -144,8 +151,9 @@ server_expire(struct vc_stream *s)
     time_over(s, &error);
 }
 
-/* ops->stalled: the client takes no messages while the call's thread, on which
- * this runs, waits to send. Ends the stream if threads are short. */
+/* ops->stalled: the client takes no messages while a thread, mostly the
+ * handler's, waits to send, and calls this. Ends the stream if threads are
+ * short. */
 static void
 server_stalled(struct vc_stream *s)
 {
@@ -163,7 +171,8 @@ server_stalled(struct vc_stream *s)
 }
 
 /* True if a failed call has passed its deadline: the client may learn of the
- * deadline by this reply, before it looks at its own clock. */
+ * deadline by this reply, before it looks at its own clock. Asked by
+ * vc__stream_server_status(). */
 static bool
 stream_server_is_late(const struct vc_call *call, enum vc_status status)
 {
@@ -211,8 +220,8 @@ server_free(struct vc_stream *s)
 }
 
 /* ops->initial: copies the reply's initial metadata to out, unless that is
- * NULL; returns their bytes. Runs on the call's thread, before its first
- * message. */
+ * NULL; returns their bytes. Called on the thread that sends the first message,
+ * before it does. */
 static uint16_t
 server_initial(const struct vc_stream *s, uint8_t *out)
 {
@@ -239,14 +248,15 @@ server_over(struct vc_stream *s)
     return call->status;
 }
 
-/* Called after on_end() has returned. */
+/* ops->ended, called after on_end() has returned: does nothing. */
 static void
 server_ended(struct vc_stream *s)
 {
     (void)s;
 }
 
-/* ops->left: no more callbacks; answers the call. */
+/* ops->left: no more callbacks; has the holder answer the call. This thread may
+ * not be the holder any more. */
 static void
 server_left(struct vc_stream *s)
 {
@@ -263,6 +273,8 @@ static const struct vc__stream_ops server_ops = {.put = server_put,
                                                  .left = server_left,
                                                  .free = server_free};
 
+/* Called by a handler, which returns what this returns: VC__LATER, or an error
+ * of the call, with its text. The callbacks begin when it has returned. */
 enum vc_status
 vc_stream_serve(struct vc_call *call, struct vc_stream *s,
                 const struct vc_stream_events *events, void *arg)
@@ -336,7 +348,9 @@ vc__stream_server_open(struct vc_call *call)
     return true;
 }
 
-/* Ends the call's stream for the reason `why`, as cancelled with this text. */
+/* Ends the call's stream for the reason `why`, as cancelled with this text.
+ * Called by vc__stream_server_end(), vc__stream_server_lost() and
+ * vc__stream_server_cancelled(). */
 static void
 stream_server_end_with(struct vc_call *call, enum vc__stream_event why,
                        const char *text)
@@ -379,13 +393,15 @@ vc__stream_server_cancelled(struct vc_call *call)
 
 /* --- frames of sessions ------------------------------------------------- */
 
+/* Called by stream_server_message_take(). */
 static struct vc__server_part *
 stream_server_part_of(const struct vc__server_session *s)
 {
     return s->peer->part;
 }
 
-/* The stream takes no messages, or not this one: ends the link. False. */
+/* The stream takes no messages, or not this one: ends the link. Returns false.
+ * Called by vc__server_message_whole() and stream_server_message_take(). */
 static bool
 stream_server_message_refuse(struct vc__server_session *s,
                              struct vc_stream *stream)
@@ -416,7 +432,8 @@ vc__server_message_whole(struct vc__server_session *s, uint16_t i,
 
 #define BETWEEN_PARTS "a frame between the parts of a message"
 
-/* A MESSAGE: all of a message, or its first part. False: the link ends. */
+/* Called by stream_frame() for a MESSAGE: all of a message, or its first part.
+ * False: the link ends. */
 static bool
 stream_server_message_take(struct vc__server_session *s, uint16_t i,
                            const struct vc__frame *f)
@@ -437,7 +454,8 @@ stream_server_message_take(struct vc__server_session *s, uint16_t i,
            stream_server_message_refuse(s, stream);
 }
 
-/* A frame of the stream of a call that runs. False: the link ends. */
+/* Called by vc__server_session_stream(): a frame of the stream of a call that
+ * runs. False: the link ends. */
 static bool
 stream_frame(struct vc__server_session *s, uint16_t i,
              const struct vc__frame *f)
