@@ -330,7 +330,7 @@ server_handler_run_learn(struct vc_call *call, enum vc_status status,
 
 /* call->job.run, which call_handle() gives to vc__thread_take(). The crew calls
  * it on one of its threads, perhaps after a wait for one. Runs the handler
- * there, or ends the call if that is in vain. */
+ * there, or ends the call if it is too late for that. */
 static void
 call_run_on_crew(struct vc__job *job, struct vc__handler_run *handler_run)
 {
