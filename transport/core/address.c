@@ -15,6 +15,8 @@
 #include "transport/core/hash.h"
 #include "transport/core/le.h"
 
+/* For vc__addr_text() and vc__addr_copy(): bytes of an address of its
+ * family. */
 static socklen_t
 addr_size(const struct sockaddr *addr)
 {
@@ -28,8 +30,8 @@ addr_size(const struct sockaddr *addr)
     }
 }
 
-/* The text of an AF_UNIX address. One without a name may have a key, which came
- * in a redirect. */
+/* For vc__addr_text(): writes to text, which it returns, the text of an AF_UNIX
+ * address. One without a name may have a key, which came in a redirect. */
 static const char *
 name_text(const struct sockaddr *addr, char text[VC__ADDR_TEXT])
 {

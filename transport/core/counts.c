@@ -24,7 +24,8 @@ vc__ledger_fini(struct vc__ledger *l)
     pthread_mutex_destroy(&l->lock);
 }
 
-/* Adds the tally's counters to their places in sum. Under the ledger's lock. */
+/* For vc__ledger_sum() and vc__tally_close(): adds the tally's counters to
+ * their places in sum. Under the ledger's lock. */
 static void
 tally_sum(const struct vc__tally *t, uint64_t sum[VC__COUNTS])
 {

@@ -68,12 +68,13 @@ void vc__ledger_fini(struct vc__ledger *l);
  * lock. */
 void vc__ledger_sum(struct vc__ledger *l, uint64_t sum[VC__COUNTS]);
 
-/* Opens a tally of the n counters `which`, from 0. Called when a link or a pool
- * is made; closed when it ends. No thread may count in a tally after it was
- * closed. */
+/* Opens a tally of the n counters `which`, from 0. Called by vc__link_init()
+ * and vc__pool_tally_open(), before another thread knows the owner. No thread
+ * may count in a tally after it was closed. */
 void vc__tally_open(struct vc__tally *t, struct vc__ledger *l,
                     const uint8_t *which, unsigned n);
-/* Adds the tally's counters to the sum of the closed ones. */
+/* Adds the tally's counters to the sum of the closed ones. Called by
+ * vc__link_fini() and vc__pool_fini(), when no thread counts in it any more. */
 void vc__tally_close(struct vc__tally *t, struct vc__ledger *l);
 
 /* Adds n to a word that the calling thread may write. Called by the functions

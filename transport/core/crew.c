@@ -2,9 +2,10 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * See transport/core/crew.h. Static functions about jobs and about starting and
- * stopping run on the threads of the functions that call them. Those of a hand
- * run on the hand's own thread, those of the watcher on the watcher's, without
- * the lock unless said otherwise. */
+ * stopping run on the threads of the functions that call them. Those under
+ * "what a hand does" run on the hand's own thread, those of the watcher on the
+ * watcher's, without the lock unless said otherwise. vc__crew_lend() and
+ * vc__crew_rouse() stand there, too: crew.h says who calls them. */
 #include "transport/core/crew.h"
 
 #include <errno.h>
@@ -28,7 +29,8 @@
 
 /* --- jobs -------------------------------------------------------------- */
 
-/* Spare threads beyond one for each engine. Under the lock. */
+/* For vc__crew_is_short() and vc__crew_begin(): spare threads beyond one for
+ * each engine. Under the lock. */
 static unsigned
 left_for_jobs(const struct vc__crew *crew)
 {
@@ -50,8 +52,9 @@ vc__crew_is_short(struct vc__crew *crew, const struct vc__share *share)
     return is_short;
 }
 
-/* Takes out the next waiting job when `left` threads are left and the engines
- * keep theirs. While the crew stops, all jobs run. Under the lock. */
+/* For job_start() and hand_rest(): takes out the next waiting job when `left`
+ * threads are left and the engines keep theirs. While the crew stops, all jobs
+ * run. NULL: there is none. Under the lock. */
 static struct vc__job *
 job_next(struct vc__crew *crew, unsigned left)
 {
@@ -60,7 +63,8 @@ job_next(struct vc__crew *crew, unsigned left)
                         atomic_load(&crew->stop) ? crew->max : left);
 }
 
-/* Gives an idle hand the job. Under the lock. */
+/* For vc__crew_begin() and job_start(): has a hand that vc__hand_get() returned
+ * run the job, on its own thread. Under the lock. */
 static void
 hand_run(struct vc__hand *h, struct vc__job *job)
 {
@@ -69,7 +73,9 @@ hand_run(struct vc__hand *h, struct vc__job *job)
     vc__waiter_hand(&h->order);
 }
 
-/* Starts a waiting job, if there is a hand for it. Under the lock. */
+/* Called when a job was queued (vc__crew_begin()) or a thread came back
+ * (vc__crew_return()): has a hand run the waiting job whose turn it is, if
+ * there is a hand for it. Under the lock. */
 static void
 job_start(struct vc__crew *crew)
 {
@@ -82,9 +88,9 @@ job_start(struct vc__crew *crew)
         vc__job_requeue(&crew->queue, job);
 }
 
-/* True if a handler runs whose end lets the next job begin: one of a job, or
- * one of the share that was taken over. False while the crew stops. Under the
- * lock. */
+/* For vc__crew_begin(): true if a handler runs whose end lets the next job
+ * begin: one of a job, or one of the share that was taken over or lent its
+ * engine. False while the crew stops. Under the lock. */
 static bool
 thread_comes_back(const struct vc__crew *crew, const struct vc__share *share)
 {
@@ -142,7 +148,8 @@ vc__crew_withdraw(struct vc__crew *crew, struct vc__job *job)
     return waits;
 }
 
-/* Called on a thread that the job's share has, without the lock. */
+/* For vc__hand_main() and hand_rest(): runs the job, its handler included, on
+ * the hand's thread, which the job's share has. Without the lock. */
 static void
 job_run(struct vc__crew *crew, struct vc__job *job)
 {
@@ -161,8 +168,8 @@ job_run(struct vc__crew *crew, struct vc__job *job)
 
 /* --- what a hand does -------------------------------------------------- */
 
-/* The hand has done its order: runs the jobs that wait, and is free. Returns
- * false if the thread is to end. */
+/* For vc__hand_main(): the hand has done its order: runs the jobs that wait,
+ * and is free. Returns false if the thread is to end. */
 static bool
 hand_rest(struct vc__hand *h)
 {
@@ -184,7 +191,9 @@ hand_rest(struct vc__hand *h)
     return goes_on;
 }
 
-/* Each round carries out one order: of vc__hand_order(), or of hand_run(). */
+/* Each round carries out one order: of vc__hand_order(), or of hand_run().
+ * Without an order the thread sleeps, also from its start until
+ * engines_serve(). */
 void *
 vc__hand_main(void *arg)
 {
@@ -225,9 +234,9 @@ vc__crew_rouse(struct vc__crew *crew)
         vc__waiter_hand(&crew->rouse);
 }
 
-/* Records that a handler was taken over; `habit` is of its method, or NULL. One
- * that uses the processor all the time does not block: on threads of their own
- * they would only share it. Under the lock. */
+/* For crew_take(): records that a handler was taken over; `habit` is of its
+ * method, or NULL. One that uses the processor all the time does not block: on
+ * threads of their own they would only share it. Under the lock. */
 static void
 habit_learn(struct vc__habit *habit, bool burns)
 {
@@ -238,8 +247,9 @@ habit_learn(struct vc__habit *habit, bool burns)
         vc__habit_blocked(habit);
 }
 
-/* Gives e to another thread, if there is one and handler `run` still has e. The
- * watcher is the holder from vc__engine_take() to vc__hand_order(). */
+/* For crew_look(): gives e to another thread, if there is one and handler `run`
+ * still has e. The watcher is the holder from vc__engine_take() to
+ * vc__hand_order(). */
 static void
 crew_take(struct vc__crew *crew, struct vc__engine *e, uint64_t run)
 {
@@ -267,7 +277,8 @@ struct sight {
     bool handler; /* a handler runs that did not at the last look */
 };
 
-/* A look of the watcher at all engines. */
+/* For watcher_main(): a look at all engines. Takes an engine from a handler
+ * that the last look saw as well. */
 static struct sight
 crew_look(struct vc__crew *crew)
 {
@@ -287,7 +298,8 @@ crew_look(struct vc__crew *crew)
     return sight;
 }
 
-/* The watcher's last look before it rests: true if it may not. */
+/* For crew_rest(): the last look before the watcher rests. True if it may not,
+ * as a handler has run or the crew stops. */
 static bool
 has_moved(const struct vc__crew *crew)
 {
@@ -297,7 +309,8 @@ has_moved(const struct vc__crew *crew)
     return atomic_load(&crew->stop);
 }
 
-/* Sleeps until `until`, or until the watcher is woken. */
+/* For crew_rest() and crew_pause(): sleeps until `until`, or until the watcher
+ * is woken. */
 static void
 crew_sleep(struct vc__crew *crew, uint64_t until)
 {
@@ -305,8 +318,8 @@ crew_sleep(struct vc__crew *crew, uint64_t until)
     vc__waiter_take(&crew->rouse);
 }
 
-/* The watcher sleeps until a handler begins. For the memory order see
- * vc__handler_run_release(). */
+/* For watcher_main(): sleeps until a handler begins or the crew stops. For the
+ * memory order see vc__handler_run_release(). */
 static void
 crew_rest(struct vc__crew *crew)
 {
@@ -317,7 +330,8 @@ crew_rest(struct vc__crew *crew)
         crew_sleep(crew, VC__FOREVER);
 }
 
-/* Sleeps until the next look. */
+/* For watcher_main(): sleeps until the next look, which is `soon` (100 us) or
+ * after the interval, and learns how late it woke up. */
 static void
 crew_pause(struct vc__crew *crew, struct vc__watch_interval *interval,
            bool soon)
@@ -389,7 +403,8 @@ vc__crew_fini(struct vc__crew *crew)
     free(crew->watched);
 }
 
-/* Joins and frees all hands; none is started any more. Without the lock. */
+/* For hands_stop(): joins and frees all hands; none is started any more.
+ * Without the lock. */
 static void
 hands_join(struct vc__crew *crew)
 {
@@ -403,7 +418,9 @@ hands_join(struct vc__crew *crew)
     crew->n = 0;
 }
 
-/* Stops all hands, not the watcher. No thread is started or lent then. */
+/* For vc__crew_stop(), and vc__crew_start() when it fails: has all hands end,
+ * and waits for them. There is no watcher then. No thread is started or lent
+ * from now on. Without the lock. */
 static void
 hands_stop(struct vc__crew *crew)
 {
@@ -422,7 +439,8 @@ hands_stop(struct vc__crew *crew)
     hands_join(crew);
 }
 
-/* All threads have ended: the crew may be started again. */
+/* The last step of vc__crew_stop(), and of vc__crew_start() when it fails. All
+ * threads have ended: the crew may be started again. */
 static void
 crew_reset(struct vc__crew *crew)
 {
@@ -437,8 +455,9 @@ crew_reset(struct vc__crew *crew)
         vc__crew_kick(crew);
 }
 
-/* Starts a hand for each engine, and the watcher. Under the lock. Returns 0 or
- * an errno. */
+/* For vc__crew_start(): starts a hand for each engine, and the watcher. The
+ * hands are idle until engines_serve(). Under the lock. Returns 0 or an errno;
+ * then there may be hands, but no watcher. */
 static int
 crew_threads_start(struct vc__crew *crew)
 {
@@ -455,7 +474,8 @@ crew_threads_start(struct vc__crew *crew)
                : vc__thread_start(&crew->watcher, NULL, watcher_main, crew);
 }
 
-/* Has a hand serve each engine. Under the lock, after crew_threads_start(). */
+/* For vc__crew_start(): orders one of the idle hands to serve each engine.
+ * Under the lock, after crew_threads_start(). */
 static void
 engines_serve(struct vc__crew *crew)
 {

@@ -56,7 +56,8 @@ struct vc__crew {
     unsigned n, n_idle, max;    /* lock; hands: all, idle, at most */
     uint64_t retry;             /* lock; no thread is started before then */
 
-    /* Used by the watcher. */
+    /* Used by the watcher. Start, stop and vc__crew_kick() read `watched` and
+     * `n_engines`, which do not change, but for `seen`. */
     pthread_t watcher;
     struct vc__waiter rouse;
     struct vc__watched *watched; /* one per engine */
@@ -77,18 +78,21 @@ void vc__crew_fini(struct vc__crew *crew);
  * lend, begin and return start spare threads when they need them: up to
  * `spares`, and at least one for each engine. Returns 0 or an errno; with an
  * errno no thread is left, and none has served an engine. Called by
- * vc_runtime_start() or the first vc_server_listen(), on any thread, under the
- * runtime's lock `starting`. */
+ * vc_runtime_start() or the first vc_server_listen(), by
+ * runtime_threads_start(), on any thread, under the runtime's lock
+ * `starting`. */
 int vc__crew_start(struct vc__crew *crew, unsigned spares);
 
 /* Waits for handlers that run on the threads, ends the threads and joins them.
- * Called by vc_runtime_stop(), without locks and not on one of them. */
+ * Does nothing if they were not started. Called by vc_runtime_stop(), without
+ * locks and not on one of them. */
 void vc__crew_stop(struct vc__crew *crew);
 
 /* Gives e to a free thread, or to a new one, because the holder's handler waits
- * while others are ready. Called by engine_lend(), on the holder. Returns true
- * if the other thread is the holder now; false if no thread is free and none
- * can be started, or the crew stops: the caller remains the holder. */
+ * while others are ready. Called by engine_lend(), on the holder, without
+ * locks. Returns true if the other thread is the holder now; false if no thread
+ * is free and none can be started, or the crew stops: the caller remains the
+ * holder. */
 bool vc__crew_lend(struct vc__crew *crew, struct vc__engine *e);
 
 enum vc__job_begin {
@@ -104,7 +108,7 @@ enum vc__job_begin vc__crew_begin(struct vc__crew *crew, struct vc__job *job);
 
 /* Takes a job back. Returns true if it was waiting; then it will not run.
  * Called by rpc/server/server_thread.c on the holder, when the call has waited
- * too long or is no longer wanted. */
+ * too long or is no longer wanted. False: the job runs, or soon will. */
 bool vc__crew_withdraw(struct vc__crew *crew, struct vc__job *job);
 
 /* True if the share has as many threads as it may, or if any job waits for a
@@ -119,7 +123,7 @@ bool vc__crew_is_short(struct vc__crew *crew, const struct vc__share *share);
 void vc__crew_return(struct vc__crew *crew, struct vc__share *share);
 
 /* Wakes the watcher if it rests; called by vc__handler_run_release(), when a
- * handler begins, on its thread. */
+ * handler begins or goes on after a wait, on the handler's thread. */
 void vc__crew_rouse(struct vc__crew *crew);
 
 #endif

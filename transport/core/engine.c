@@ -3,7 +3,7 @@
  *
  * The progress loop (doc/architecture.md, "Who polls"). It knows nothing of
  * RDMA: completion queues and event channels are sources. See
- * transport/core/engine.h. Static functions are for the holder, but for
+ * transport/core/engine.h. Static functions run on the holder, but for
  * engine_await(), looked_at() and handler_run_lend(). */
 #include "transport/core/engine.h"
 
@@ -50,8 +50,8 @@
 
 static void engine_park(struct vc__engine *e);
 
-/* Hands the token to a thread that waits for it, or leaves it free. The caller
- * is not the holder any more. */
+/* Ends the holder's turn: hands the token to a thread that waits for it, or
+ * leaves it free. Called when a wait, serve, turn, settle or catch_up ends. */
 static void
 engine_leave(struct vc__engine *e)
 {
@@ -69,7 +69,8 @@ engine_leave(struct vc__engine *e)
 
 /* --- tasks ------------------------------------------------------------- */
 
-/* Returns true if another thread has notified the holder, with or without a
+/* For engine_run_tasks(): moves tasks that other threads posted to e->tasks.
+ * Returns true if another thread has notified the holder, with or without a
  * task. */
 static bool
 engine_take_inbox(struct vc__engine *e)
@@ -90,7 +91,8 @@ engine_take_inbox(struct vc__engine *e)
     return true;
 }
 
-/* Runs all tasks of the list, also those that they add; returns how many. */
+/* For engine_run_tasks(): runs all tasks, also those that they add; returns how
+ * many. */
 static unsigned
 run_all(struct cds_list_head *tasks)
 {
@@ -107,8 +109,8 @@ run_all(struct cds_list_head *tasks)
     return n;
 }
 
-/* Runs all tasks. Returns how many, and 1 more if another thread has notified
- * the holder. */
+/* Called by engine_poll() and vc__engine_settle(). Runs all tasks; returns how
+ * many, and 1 more if another thread has notified the holder. */
 static unsigned
 engine_run_tasks(struct vc__engine *e)
 {
@@ -146,8 +148,8 @@ vc__engine_resume(struct vc__handler_run *s)
     return vc__handler_run_resume(s);
 }
 
-/* True if engine_run_handlers() would run one. Relaxed: when `spent` becomes
- * false, the engine is kicked. */
+/* Called by engine_poll() and engine_run_handlers(), which would run one if
+ * true. Relaxed: when `spent` becomes false, the engine is kicked. */
 static bool
 handler_may_run(struct vc__engine *e)
 {
@@ -164,8 +166,9 @@ vc__engine_handled(struct vc__engine *e, uint64_t now)
     e->polls_soon = now - e->round >= HANDLERS_ROW_US;
 }
 
-/* A handler waits while others are ready: they run on another thread, which
- * becomes the holder. Returns false if there is none. */
+/* For engine_run_handlers(): the holder waits in a handler while others are
+ * ready. True: a crew thread is the holder now, and runs them. False: there is
+ * none. */
 static bool
 engine_lend(struct vc__engine *e)
 {
@@ -178,8 +181,9 @@ engine_lend(struct vc__engine *e)
     return false;
 }
 
-/* Runs handlers, until polling is due or none may run. Returns false if another
- * thread has the engine now. */
+/* Called in each round of a wait, serve or turn. Runs handlers, until polling
+ * is due or none may run; a handler that waits lends the engine for them.
+ * Returns false if another thread has the engine now. */
 static bool
 engine_run_handlers(struct vc__engine *e)
 {
@@ -206,8 +210,9 @@ engine_run_handlers(struct vc__engine *e)
 
 /* --- progress ---------------------------------------------------------- */
 
-/* One turn over all work that needs no system call, except handlers. Returns
- * how much was done, and 1 more if a handler may run. */
+/* One turn over all work that needs no system call, except handlers; called
+ * wherever work is looked for. Returns how much was done, and 1 more if a
+ * handler may run. */
 static unsigned
 engine_poll(struct vc__engine *e)
 {
@@ -219,14 +224,15 @@ engine_poll(struct vc__engine *e)
     return n + engine_run_tasks(e) + handler_may_run(e);
 }
 
-/* Relaxed: a hint how stale the engine is, no data depends on it. */
+/* For engine_tick() and, on any thread, vc__engine_catch_up(). Relaxed: a hint
+ * how stale the engine is, no data depends on it. */
 static uint64_t
 looked_at(struct vc__engine *e)
 {
     return atomic_load_explicit(&e->looked, memory_order_relaxed);
 }
 
-/* Why a sleep ended. */
+/* For engine_look(): why a sleep ended. wakeups_timer also without an event. */
 static enum vc__count
 wakeup_cause(const struct epoll_event *events, int n)
 {
@@ -238,9 +244,9 @@ wakeup_cause(const struct epoll_event *events, int n)
     return cause;
 }
 
-/* Learns what a wake-up costs, if the time of its cause is known: another
- * thread's kick, or a timer that was soon due. The kernel may delay a timer by
- * its slack, and by a thousandth of its time. */
+/* For engine_look(): learns what a wake-up costs, if the time of its cause is
+ * known: another thread's kick, or a timer that was soon due. The kernel may
+ * delay a timer by its slack, and by a thousandth of its time. */
 static void
 wakeup_learn(struct vc__engine *e, enum vc__count cause, uint64_t began, int ms)
 {
@@ -255,8 +261,9 @@ wakeup_learn(struct vc__engine *e, enum vc__count cause, uint64_t began, int ms)
         vc__spin_woke(&e->spin, now > due ? now - due : 0);
 }
 
-/* Looks at the descriptors, and sleeps up to `ms` until one has an event; the
- * sleep begins at `began`. Returns the number of events. */
+/* Looks at the descriptors, calls ready() of those with events, and returns how
+ * many these were. Sleeps up to `ms`, from `began` on, until there is one:
+ * called so by engine_sleep(); by all others with ms 0. */
 static unsigned
 engine_look(struct vc__engine *e, uint64_t began, int ms)
 {
@@ -293,8 +300,9 @@ vc__engine_look(struct vc__engine *e)
     return engine_look(e, 0, 0);
 }
 
-/* Runs due timers, but handles first what has come meanwhile: otherwise a
- * process that was stopped for a while would take its peers for silent. */
+/* For engine_tick(), engine_sleep() and vc__engine_turn(): runs due timers, but
+ * handles first what has come meanwhile: otherwise a process that was stopped
+ * for a while would take its peers for silent. */
 static void
 engine_run_timers(struct vc__engine *e, uint64_t now)
 {
@@ -306,8 +314,8 @@ engine_run_timers(struct vc__engine *e, uint64_t now)
     vc__timers_run(&e->timers, now);
 }
 
-/* Reads the clock, runs due timers, and looks at the descriptors if that is
- * due. Returns the time. */
+/* For engine_progress() and vc__engine_catch_up(): reads the clock, runs due
+ * timers, and looks at the descriptors if that is due. Returns the time. */
 static uint64_t
 engine_tick(struct vc__engine *e)
 {
@@ -320,7 +328,8 @@ engine_tick(struct vc__engine *e)
     return now;
 }
 
-/* Arms all sources, looks once more, and sleeps. */
+/* For engine_progress(): arms all sources, looks once more, and sleeps until
+ * something comes, a timer is due, or `until`. */
 static void
 engine_sleep(struct vc__engine *e, uint64_t until)
 {
@@ -344,8 +353,9 @@ engine_sleep(struct vc__engine *e, uint64_t until)
 
 /* --- watched by the program ---------------------------------------------- */
 
-/* The engine is about to have no holder: whatever comes from now on must make
- * its descriptor readable, as must what is there already. */
+/* For engine_leave(), if watched. There may be no holder soon: whatever comes
+ * from now on must make its descriptor readable, as must what is there
+ * already. */
 static void
 engine_park(struct vc__engine *e)
 {
@@ -363,8 +373,8 @@ engine_park(struct vc__engine *e)
         vc__engine_kick(e);
 }
 
-/* Traffic has come, found by polling or after a sleep; or a wait begins
- * (`waits`), which says nothing about the peer. */
+/* For engine_hopes(): traffic has come, found by polling or after a sleep; or a
+ * wait begins (`waits`), which says nothing about the peer. */
 static void
 engine_note_traffic(struct vc__engine *e, uint64_t now)
 {
@@ -375,9 +385,9 @@ engine_note_traffic(struct vc__engine *e, uint64_t now)
     e->quiet = now;
 }
 
-/* True if the engine polls for answers to PINGs: while each comes within a
- * wake-up's time of the one before. With many links all answers then cost one
- * wake-up. */
+/* For engine_hopes(): true if the engine polls for answers to PINGs: while each
+ * comes within a wake-up's time of the one before. With many links all answers
+ * then cost one wake-up. */
 static bool
 engine_expects(struct vc__engine *e, uint64_t now)
 {
@@ -390,7 +400,8 @@ engine_expects(struct vc__engine *e, uint64_t now)
            now - e->answers_since < us;
 }
 
-/* Called after polling found nothing. True if it is worth polling on. */
+/* Called by engine_progress() after polling found nothing. True if it is worth
+ * polling on. */
 static bool
 engine_hopes(struct vc__engine *e, uint64_t now)
 {
@@ -405,8 +416,9 @@ engine_hopes(struct vc__engine *e, uint64_t now)
     return true;
 }
 
-/* Advances the engine. Returns true when something was done; false when `until`
- * has passed, after a sleep, or when a look or a timer did something. */
+/* Called in each round of vc__engine_serve() and engine_advance(). Polls until
+ * something was done: true. False when `until` has passed, after a sleep, or
+ * when a look or a timer did something. Runs no handler. */
 static bool
 engine_progress(struct vc__engine *e, uint64_t until)
 {
@@ -439,8 +451,9 @@ engine_progress(struct vc__engine *e, uint64_t until)
     return false;
 }
 
-/* Advances the engine as the holder, until w is done or the clock passes
- * `until`. Returns false if another thread has the engine now. */
+/* For vc__engine_wait(): advances the engine as the holder, until w is done or
+ * the clock passes `until`. Returns false if another thread has the engine
+ * now. */
 static bool
 engine_advance(struct vc__engine *e, struct vc__waiter *w, uint64_t until)
 {
@@ -456,8 +469,8 @@ engine_advance(struct vc__engine *e, struct vc__waiter *w, uint64_t until)
     return true;
 }
 
-/* Returns true if the caller has the token, false if w is done or the clock has
- * passed `until`. */
+/* For vc__engine_wait() and serve: waits for the token. Returns true if the
+ * caller has it, false if w is done or the clock has passed `until`. */
 static bool
 engine_await(struct vc__engine *e, struct vc__waiter *w, uint64_t until)
 {
@@ -467,8 +480,8 @@ engine_await(struct vc__engine *e, struct vc__waiter *w, uint64_t until)
     return vc__token_unqueue(&e->token, w);
 }
 
-/* Ends the wait of the holder: a handler that still has the engine releases it
- * again; any other thread leaves the token. */
+/* For vc__engine_wait(): ends the wait of the holder: a handler that still has
+ * the engine releases it again; any other thread leaves the token. */
 static void
 engine_return(struct vc__engine *e, struct vc__handler_run *s)
 {
@@ -480,8 +493,8 @@ engine_return(struct vc__engine *e, struct vc__handler_run *s)
         engine_leave(e);
 }
 
-/* The engine was lent: the waiting handler keeps its thread, which its share
- * then has. */
+/* For vc__engine_wait(), on the handler's thread, when the engine was lent: the
+ * waiting handler keeps its thread, which its share then has. */
 static void
 handler_run_lend(struct vc__handler_run *s)
 {

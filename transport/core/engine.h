@@ -144,8 +144,8 @@ struct vc__engine {
     struct vc__log *log;      /* of its runtime; NULL: none */
 };
 
-/* Called by vc_runtime_new() and vc_runtime_free(), on their thread. Init
- * returns 0 or an errno, and then fini must not follow. */
+/* Called by rpc/runtime.c inside vc_runtime_new() and vc_runtime_free(), on
+ * their thread. Init returns 0 or an errno, and then fini must not follow. */
 int vc__engine_init(struct vc__engine *e, uint32_t spin_max_us);
 void vc__engine_fini(struct vc__engine *e);
 
@@ -153,36 +153,42 @@ void vc__engine_fini(struct vc__engine *e);
  * when w is done. Returns false when the clock passes `until` first; then the
  * caller must make sure that no thread calls vc__waiter_done() on w any more.
  * Called inside the program's blocking functions (a call, a stream's wait,
- * connecting, draining, closing, ...), on the program's thread, without locks.
- * Also from a handler of this engine, whether that was taken over or not. */
+ * connecting, draining, closing, ...), on the thread that calls these, without
+ * locks. Also from a handler of this engine, whether that was taken over or
+ * not. */
 bool vc__engine_wait(struct vc__engine *e, struct vc__waiter *w,
                      uint64_t until);
 
 /* Lets the engine catch up when no thread has advanced it for a while: a client
  * between two calls does not notice that its link was lost. No handler is run:
  * handlers that are ready are left to the next thread that advances the engine.
- * Called before an attempt of a call, a stream or vc_channel_connect() begins,
- * on the thread that begins it, without locks. */
+ * Called before an attempt of a call, a client's stream or its
+ * vc_stream_send(), or vc_channel_connect() begins, without locks, on the
+ * thread that begins it: for a retry that a timer begins the holder, for which
+ * this does nothing. */
 void vc__engine_catch_up(struct vc__engine *e, uint64_t now);
 
-/* Advances the engine until *stop, or until it was taken over from a handler.
- * Called by vc__hand_main() only, on a library thread, which `holds` the engine
- * already or waits until it does; afterwards it does not. The thread that sets
- * *stop calls vc__engine_kick(). */
+/* Advances the engine until *stop, or until it was taken over from a handler,
+ * or lent by one. Called by vc__hand_main() only, on a library thread, which
+ * `holds` the engine already or waits until it does; afterwards the thread does
+ * not hold it. The thread that sets *stop calls vc__engine_kick(). */
 void vc__engine_serve(struct vc__engine *e, atomic_bool *stop, bool holds);
-/* Wakes a sleeping holder, by a system call. Called by a thread that ended a
- * wait which the holder may sleep in (a cancel, a close), by vc__engine_stir(),
+/* Wakes a sleeping holder, or without one the program's epoll, by a system
+ * call. Called by a thread that ended a wait which the holder may sleep in (a
+ * cancel, a close), by vc__engine_stir(), engine_park() and vc__engine_watch(),
  * and by the crew when handlers may run or threads are to stop. The caller may
  * have any lock. */
 void vc__engine_kick(struct vc__engine *e);
 
 /* Runs the posted tasks if no thread advances the engine. Called by
- * vc_runtime_stop() when the library's threads have ended. */
+ * vc_runtime_stop(), on its thread, when the library's threads have ended or
+ * none ran. */
 void vc__engine_settle(struct vc__engine *e);
 
-/* Has a sleeping holder check whether what it waits for is done. For another
- * thread that has done that: vc__engine_post(), and send_done() of
- * rpc/stream/stream_send.c, under the locks of the link and the stream. */
+/* Has a sleeping holder check whether what it waits for is done. For any thread
+ * that has done that: vc__engine_post(), and send_done() of
+ * rpc/stream/stream_send.c, under the lock of the stream and mostly of the
+ * link. */
 void vc__engine_stir(struct vc__engine *e);
 
 /* Runs task on the holder, soon; in the order of posting. Called by all floors
@@ -193,22 +199,23 @@ void vc__engine_post(struct vc__engine *e, struct vc__task *task);
 /* Runs task after the present batch of work, never nested in another callback.
  * Called by the holder itself: transport/rdma frees a device by it,
  * transport/shm reports that it has connected, and rpc/server/server_thread.c
- * ends a call. */
+ * ends a call whose handler will not run. */
 void vc__engine_defer(struct vc__engine *e, struct vc__task *task);
 
 /* Defers a task that runs code of the program, which may block, and may call
  * vc__engine_wait() in turn. Called on the holder when a call's handler may
- * begin (rpc/server/server_turn.c), or a done() or a stream's callback. The
- * task's run() then is called by engine_run_handlers(), on the holder. Such a
- * task never runs inside another one on one thread, so that the stack stays
- * bounded.
+ * begin (rpc/server/server_turn.c), a protobuf-c method that had to wait, a
+ * done() or a stream's callback. The task's run() then is called by
+ * engine_run_handlers(), on the holder. Such a task never runs inside another
+ * one on one thread, so that the stack stays bounded.
  *
  * The task calls release before that code, and after it, on the same thread,
- * resume with what release returned. `habit`, or NULL, is updated if the engine
- * is taken over meanwhile, and lives until the handler's call has ended.
- * `share`, or NULL, has the thread from then on. Resume returns true if the
- * calling thread is the holder again. If it returns false, another thread has
- * become the holder: the task may only post a task to it and return. */
+ * resume with what release returned: the handler run, never NULL. `habit`, or
+ * NULL, is updated if the engine is taken over meanwhile, and lives until the
+ * handler's call has ended. `share`, or NULL, has the thread from then on.
+ * Resume returns true if the calling thread is the holder again. If it returns
+ * false, another thread has become the holder: the task may only post a task to
+ * it and return. */
 void vc__engine_handle(struct vc__engine *e, struct vc__task *task);
 struct vc__handler_run *vc__engine_release(struct vc__engine *e,
                                            struct vc__habit *habit,
@@ -223,14 +230,14 @@ void vc__engine_handled(struct vc__engine *e, uint64_t now);
 /* From now on the epoll `loop_fd` reports e (by its data.ptr) when a turn would
  * find something to do, but not while another thread is the holder. So a
  * program can wait for the engine in a loop of its own. Called by loop_make()
- * for the first vc_runtime_fd(), on that thread. Returns 0 or an errno, and
- * then the caller may try again. */
+ * for the first vc_runtime_fd() or vc_runtime_poll(), on that thread. Returns 0
+ * or an errno, and then the caller may try again. */
 int vc__engine_watch(struct vc__engine *e, int loop_fd);
 
 /* Does a bounded part of the present work, handlers included, of an engine that
- * the epoll has reported. Called by vc_runtime_poll(), on the program's thread.
- * Returns false if there was nothing to do, or another thread is the holder.
- * Not from a handler of e. */
+ * the epoll has reported. Called by runtime_loop_turn() for vc_runtime_poll(),
+ * on the program's thread. Returns false if there was nothing to do, or another
+ * thread is the holder. Not from a handler of e. */
 bool vc__engine_turn(struct vc__engine *e);
 
 /* For engine.c, when the holder leaves a watched engine. Alarm sets the timerfd
@@ -241,17 +248,20 @@ void vc__engine_alarm(struct vc__engine *e, uint64_t due);
 void vc__engine_rearm(struct vc__engine *e);
 
 /* From now on the holder calls the source's functions. Called by the transports
- * for each descriptor: of a context, wire, ear or device. Returns 0 or an errno
- * of epoll_ctl(2). Holder only, but a source that has no poll may be added by
- * any thread. */
+ * for each descriptor, of a context, wire, ear or device, and by alarm_open().
+ * Returns 0 or an errno of epoll_ctl(2). Holder only, but a source that has no
+ * poll may be added by any thread. */
 int vc__engine_add(struct vc__engine *e, struct vc__source *s);
 /* Gives a source that was added without poll() one, and arm(), from now on.
- * Called on the holder when a context of inproc, shm or tcp is first used. */
+ * Called on the holder when a context of inproc, shm or tcp is first used: for
+ * inproc at its first event, for shm at its first wire, for tcp when a wire is
+ * first polled. */
 void vc__engine_poll_source(struct vc__engine *e, struct vc__source *s,
                             unsigned (*poll)(struct vc__source *s),
                             void (*arm)(struct vc__source *s));
 /* Removes a source: its functions are called no more. Called on the holder when
- * its owner ends or pauses, or alone when a context is closed. */
+ * its owner ends or pauses, also inside its own ready(); or alone when a
+ * context is closed. */
 void vc__engine_remove(struct vc__engine *e, struct vc__source *s);
 
 /* From now on ready() is also called when the descriptor is writable, or, if

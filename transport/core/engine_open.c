@@ -129,7 +129,7 @@ vc__engine_alarm(struct vc__engine *e, uint64_t due)
 }
 
 /* ready() of alarm_source: the holder calls it when the timerfd is readable.
- * The timers themselves are run in each turn. */
+ * Notes only that it has fired: the timers themselves are run in each turn. */
 static void
 on_alarm(struct vc__source *s)
 {
@@ -140,8 +140,8 @@ on_alarm(struct vc__source *s)
         e->alarm = VC__FOREVER;
 }
 
-/* Makes the timerfd of an engine that the program begins to watch. Returns 0 or
- * an errno. */
+/* For vc__engine_watch(): makes the timerfd of an engine that the program
+ * begins to watch. Returns 0 or an errno. */
 static int
 alarm_open(struct vc__engine *e)
 {

@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The last error of each thread, and the names of statuses. See
- * transport/core/error.h; for the vc_ functions see verbcall/status.h. */
+ * transport/core/error.h; for the vc_ functions see verbcall/status.h. Static
+ * functions run on any thread, that of their caller. */
 #include "transport/core/error.h"
 
 #include <errno.h>
@@ -58,6 +59,8 @@ vc__text_format(char *text, size_t size, const char *format, va_list args)
         text[vc__utf8_whole((const uint8_t *)text, size - 1)] = '\0';
 }
 
+/* For all functions here that write or raise a formatted error: writes it to
+ * *error, without an outcome but "not executed" and without a lack. */
 static void __attribute__((format(printf, 3, 0)))
 error_vput(struct vc__error *error, enum vc_status status, const char *format,
            va_list args)
@@ -116,7 +119,8 @@ vc__fail_lacking(enum vc__lack lack, const char *format, ...)
     return vc__error_raise(&error);
 }
 
-/* Appends the errno's text to the formatted text. */
+/* For vc__error_put_errno() and vc__fail_errno(): appends the errno's text to
+ * the formatted text; sets error->lack if descriptors are lacking. */
 static void
 errno_add(struct vc__error *error, int err)
 {
@@ -185,7 +189,8 @@ vc__error_within(void)
     return s != NULL && s->failed && s == place ? &last : NULL;
 }
 
-/* Copies a text, with blanks for control characters except those in `keep`. */
+/* For vc__words_put() and vc__text_put(): copies a text, truncated to fit, with
+ * blanks for control characters except those in `keep`. */
 static void
 put_without_controls(char *out, size_t size, const char *in, size_t len,
                      const char *keep)

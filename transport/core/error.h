@@ -82,15 +82,17 @@ enum vc_status vc__fail_lacking(enum vc__lack lack, const char *format, ...)
 /* Write or raise an error for an errno of verbs, rdma_cm or the system; the
  * status is vc__status_of_errno(), which vc__fail_errno() returns. The format
  * says what failed; the errno's text follows, with a remedy if descriptors are
- * lacking. Called by the transports, and vc_runtime_new(). */
+ * lacking, which error->lack then says. Called by the transports, and
+ * vc_runtime_new(). */
 void vc__error_put_errno(struct vc__error *error, int err, const char *format,
                          ...) __attribute__((format(printf, 3, 4)));
 enum vc_status vc__fail_errno(int err, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* What the server lacks, as text for a client; NULL for nothing. It fits the
- * text of a reject. Called on the holder when a connect request is rejected
- * (cm/link/listener.c, rpc/server/server_link.c). */
+/* What the server lacks, as text for a client; NULL for VC__LACK_NOTHING. The
+ * text is constant, and fits the text of a reject. Called on the holder when a
+ * connect request is rejected (cm/link/listener.c,
+ * rpc/server/server_link.c). */
 const char *vc__lack_text(enum vc__lack lack);
 
 /* True if the lack lasts until the limits of the process are raised: a retry is
@@ -110,7 +112,8 @@ const struct vc__error *vc__error_last(void);
 /* This thread's last error, if it was raised in the handler or done() callback
  * that this thread is in, since that began, and not in another one nested in
  * it. The handler may then end with this error. Otherwise NULL. Called by
- * vc__call_explain() on the handler's thread, when the handler has returned. */
+ * vc__call_explain(): on the handler's thread, when the handler has returned,
+ * or on the thread that calls vc_call_end(). */
 const struct vc__error *vc__error_within(void);
 
 /* Like vsnprintf(), but a truncated text ends with a whole character of UTF-8.
@@ -131,7 +134,7 @@ void vc__text_put(char *out, size_t size, const void *text, size_t len);
 
 /* The status that stands for an errno of verbs, rdma_cm or the system:
  * VC_INVALID_ARGUMENT, VC_PERMISSION_DENIED, VC_RESOURCE_EXHAUSTED, or
- * VC_UNAVAILABLE for most. For error.c. */
+ * VC_UNAVAILABLE for most. For vc__error_put_errno() and vc__fail_errno(). */
 enum vc_status vc__status_of_errno(int err);
 
 #endif

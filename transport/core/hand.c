@@ -27,7 +27,9 @@ vc__hands_left(const struct vc__crew *crew)
     return crew->n_idle + crew->max - crew->n;
 }
 
-/* Updates crew->spent after vc__hands_left() has changed. */
+/* For vc__hand_put() and vc__hand_get(), under the lock: updates crew->spent
+ * after vc__hands_left() has changed, and wakes the holders when handlers may
+ * begin again. */
 static void
 crew_count(struct vc__crew *crew)
 {

@@ -2,9 +2,9 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The threads of a crew (transport/core/crew.h). A hand serves an engine, runs
- * a job, or is idle and waits for an order. All functions are called by crew.c
- * under the crew's lock, on any thread. But vc__crew_kick() needs no lock, and
- * vc__hand_main() runs without it.
+ * a job, or is idle and waits for an order. All functions are called by crew.c,
+ * and by each other, under the crew's lock, on any thread. But vc__crew_kick()
+ * needs no lock, and vc__hand_main() runs without it.
  *
  * Called by: crew.c (crew_kick, hands_left, order, put, new, get), hand.c
  * (main). */
@@ -31,28 +31,31 @@ struct vc__hand {
 };
 
 /* Wakes the holders, which may sleep: handlers may run now, or the crew is to
- * stop. Called when `spent` becomes false, and by hands_stop(). */
+ * stop. Called when `spent` becomes false (crew_count(), crew_reset()), and by
+ * hands_stop(). */
 void vc__crew_kick(struct vc__crew *crew);
 
 /* Number of spare threads, started or not: left for engines whose handlers
- * block. */
+ * block. Called by crew_count() and by crew.c's choice of the next job. */
 unsigned vc__hands_left(const struct vc__crew *crew);
 
-/* Has a hand that vc__hand_get() returned serve the engine; NULL: the hand
- * ends. If `holds`, the caller was the holder, and the hand's thread is from
- * now on. */
+/* Has a hand that is not in `idle` any more serve the engine (vc__crew_lend(),
+ * crew_take(), engines_serve()). e NULL: the thread ends (hands_stop()). If
+ * `holds`, the caller was the holder, and the hand's thread is from now on. */
 void vc__hand_order(struct vc__hand *h, struct vc__engine *e, bool holds);
 
-/* The hand is idle from now on. Called on its own thread when its order is
- * done; by crew_take(), which has no use for it; and when the crew starts. */
+/* The hand is idle from now on. Called by hand_rest() on its own thread when
+ * its order is done; by crew_take(), which has no use for it; and when the crew
+ * starts. */
 void vc__hand_put(struct vc__hand *h);
 
-/* Returns 0 with a new hand, which is not idle yet, in *out, or an errno.
- * Called when the crew starts, and by vc__hand_get(). */
+/* Starts a thread. Returns 0 with its hand, which is not idle yet, in *out, or
+ * an errno. Called when the crew starts, and by vc__hand_get(). */
 int vc__hand_new(struct vc__crew *crew, struct vc__hand **out);
 
 /* Takes an idle hand, or starts a new one; the caller then gives it an order or
- * a job, or puts it back. NULL if neither is possible, or the crew stops. */
+ * a job, or puts it back. NULL if neither is possible, or the crew stops.
+ * Called by crew.c to lend, take or serve an engine, or to run a job. */
 struct vc__hand *vc__hand_get(struct vc__crew *crew);
 
 /* What the thread of a hand (`arg`) runs until the crew stops; returns NULL. In

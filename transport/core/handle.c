@@ -54,6 +54,7 @@ vc__process_begin(void)
                                     false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
 }
 
+/* For vc__handle_fail(): the name of the kind in error texts. */
 static const char *
 kind_name(enum vc__kind kind)
 {
@@ -74,7 +75,8 @@ kind_name(enum vc__kind kind)
     return names[kind];
 }
 
-/* True if the handle was made by a process that this one was forked from. */
+/* For vc__handle_fail() and vc__handle_misuse(): true if the handle was made by
+ * a process that this one was forked from. */
 static bool
 is_parents(const struct vc__handle *h, enum vc__kind kind)
 {

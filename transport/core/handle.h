@@ -69,9 +69,10 @@ vc__handle_is(const struct vc__handle *h, enum vc__kind kind)
 }
 
 /* Explains why a handle is not valid; h may be NULL. For vc__bad(), in public
- * functions that return a status. Sets vc_error() and returns
- * VC_INVALID_ARGUMENT if h is NULL, VC_FAILED_PRECONDITION if the parent's.
- * Aborts if it was freed, is of another kind, or is no handle at all. */
+ * functions that return a status or NULL or -1, and vc__handle_misuse(). Sets
+ * vc_error() and returns VC_INVALID_ARGUMENT if h is NULL,
+ * VC_FAILED_PRECONDITION if the parent's. Aborts if it was freed, is of another
+ * kind, or is no handle at all. */
 enum vc_status vc__handle_fail(const struct vc__handle *h, enum vc__kind kind,
                                const char *function) __attribute__((cold));
 

@@ -72,8 +72,8 @@ vc__log_init(struct vc__log *log, vc_log_fn *fn, void *arg, unsigned level)
 
 /* --- limits ------------------------------------------------------------- */
 
-/* Ends seconds that are over, or all. left_out: for each kind, how many lines
- * are to be reported. Under the lock. */
+/* For line_log(), under the lock, and vc__log_fini(): ends seconds that are
+ * over, or all. left_out: for each kind, how many lines are to be reported. */
 static void
 seconds_end(struct vc__log *log, uint64_t now, bool all,
             uint64_t left_out[VC__LOG_N_KINDS])
@@ -89,7 +89,8 @@ seconds_end(struct vc__log *log, uint64_t now, bool all,
     }
 }
 
-/* Counts a line. Returns false if there were too many. Under the lock. */
+/* For line_log(), under the lock: counts a line. True if it may be logged;
+ * false if there were too many in this second. */
 static bool
 line_admit(struct vc__log_limit *l, uint64_t now)
 {
@@ -103,7 +104,8 @@ line_admit(struct vc__log_limit *l, uint64_t now)
     return true;
 }
 
-/* Logs a line for each kind of which lines were left out. Without the lock. */
+/* For line_log() and vc__log_fini(), without the lock: logs a line for each
+ * kind of which lines were left out. */
 static void
 left_out_report(struct vc__log *log, const uint64_t left_out[VC__LOG_N_KINDS])
 {
@@ -134,7 +136,8 @@ vc__log_fini(struct vc__log *log)
 
 /* --- a line --------------------------------------------------------------- */
 
-/* Logs a line of a kind that is logged. Any thread, without locks: calls the
+/* For vc__log(): logs a line of a kind that is logged, unless there were too
+ * many, and before it what was left out. Any thread, without locks: calls the
  * program's function. */
 static void __attribute__((format(printf, 3, 0)))
 line_log(struct vc__log *log, enum vc__log_kind kind, const char *format,

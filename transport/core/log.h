@@ -68,7 +68,7 @@ struct vc__log {
 void vc__log_init(struct vc__log *log, vc_log_fn *fn, void *arg,
                   unsigned level);
 /* Logs how many lines were left out last. No thread may log any more. Called by
- * vc_runtime_free(). */
+ * vc_runtime_free(), also when vc_runtime_new() fails. */
 void vc__log_fini(struct vc__log *log);
 
 /* Finds the level of this name, "none" included, which is 0. Returns false if

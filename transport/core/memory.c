@@ -86,7 +86,8 @@ vc__memory_may_have(const struct vc__account *account, size_t beside)
 
 /* --- blocks -------------------------------------------------------------- */
 
-/* Returns a block of `size` bytes, header included; NULL without memory. */
+/* For large_take(): returns a new block of `size` bytes, header included; NULL
+ * without memory. */
 static struct vc__block *
 block_new(size_t size)
 {
@@ -99,13 +100,16 @@ block_new(size_t size)
     return b;
 }
 
+/* Returns a block to the system. Called when enough are kept (large_give()), or
+ * it was kept for long (vc__store_trim()), and by vc__store_fini(). */
 static void
 block_free(struct vc__block *b)
 {
     munmap(b, b->size);
 }
 
-/* Takes a block out of the list. Under the lock. */
+/* For kept_take(), under the lock, and vc__store_fini(): takes the block at *at
+ * out of the store's list, and returns it. */
 static struct vc__block *
 block_unlink(struct vc__store *store, struct vc__block **at)
 {
@@ -116,7 +120,8 @@ block_unlink(struct vc__store *store, struct vc__block **at)
     return b;
 }
 
-/* Takes a kept block that fits, or returns NULL. */
+/* For large_take(): returns a kept block that fits, which is kept no more; NULL
+ * if there is none. */
 static struct vc__block *
 kept_take(struct vc__store *store, size_t size)
 {
@@ -133,7 +138,8 @@ kept_take(struct vc__store *store, size_t size)
     return b;
 }
 
-/* Keeps the block; returns false if enough are kept. */
+/* For large_give(): keeps the block, and returns true. False if enough are
+ * kept: the caller frees it. */
 static bool
 kept_give(struct vc__store *store, struct vc__block *b)
 {
@@ -227,7 +233,8 @@ vc__store_fini(struct vc__store *store)
 
 /* --- taking and giving --------------------------------------------------- */
 
-/* NULL without memory. */
+/* For vc__memory_take(): memory of aligned_alloc(3), for less than LARGE bytes
+ * or without an account. NULL without memory. */
 static void *
 small_take(size_t size)
 {
@@ -237,7 +244,8 @@ small_take(size_t size)
     return rounded < size ? NULL : aligned_alloc(VC__MEMORY_ALIGN, rounded);
 }
 
-/* A kept block, or a new one; NULL without memory. */
+/* For vc__memory_take(): the memory of a kept block, or of a new one. NULL
+ * without memory. */
 static void *
 large_take(struct vc__store *store, size_t size)
 {
@@ -253,7 +261,8 @@ large_take(struct vc__store *store, size_t size)
     return b == NULL ? NULL : b + 1;
 }
 
-/* Keeps the block, or returns it to the system. */
+/* For vc__memory_give(): keeps the block of this memory, or returns it to the
+ * system. */
 static void
 large_give(struct vc__store *store, void *memory)
 {

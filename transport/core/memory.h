@@ -89,8 +89,8 @@ void vc__trimmer_start(struct vc__trimmer *t);
 void vc__trimmer_stop(struct vc__trimmer *t);
 
 /* Called on the holder when blocks may have been given back: by a server when a
- * call or an arrival ends, by a pool when a reply was handled. Starts the timer
- * if it does not run and blocks are kept. */
+ * call, its long reply or an arrival ends, by a pool when a reply was handled.
+ * Starts the timer if it does not run and blocks are kept. */
 static inline void
 vc__trimmer_note(struct vc__trimmer *t)
 {
@@ -110,7 +110,7 @@ vc__store_is_full(const struct vc__store *store)
 
 /* True if more than half of the store is used. Also a hint. Asked by a server,
  * on the holder, before it admits a call, keeps an ended one for the next, or
- * waits longer for stalled requests. */
+ * waits longer for stalled requests and messages. */
 static inline bool
 vc__store_is_scarce(const struct vc__store *store)
 {
@@ -156,13 +156,15 @@ void vc__memory_give(struct vc__account *account, void *memory, size_t size);
  * less, or the account as much as it may. Called by memory.c. */
 bool vc__memory_count(struct vc__account *account, size_t size);
 /* Undoes vc__memory_count() or vc__memory_reserve(), or part of it. Called by
- * memory.c, and rpc/server/server_arrival.c on the holder. */
+ * memory.c, and on the holder by rpc/server/server_arrival.c, when a message
+ * has its memory, is lost or is about to be unpacked. */
 void vc__memory_discount(struct vc__account *account, size_t size);
 
 /* Counts bytes for work that has not begun. A quarter of the store is left to
  * work that has; of the rest no account gets more than seven times what is
  * left. Returns true if they are counted, else false. Called on the holder for
- * a long request whose first part has come (rpc/server/server_arrival.c). */
+ * a long request or message of a stream whose first part has come
+ * (rpc/server/server_arrival.c). */
 bool vc__memory_reserve(struct vc__account *account, size_t size);
 
 /* True if a user that has `beside` bytes besides those of its account may have

@@ -59,7 +59,8 @@ vc__job_unqueue(struct vc__job *job)
     job->waits = false;
 }
 
-/* The share whose turn it is, of those that may have a thread. */
+/* For vc__job_next(), under the crew's lock: the share whose turn it is, of
+ * those that may have one of `left` threads; NULL if there is none. */
 static struct vc__share *
 share_next(struct vc__job_queue *queue, unsigned left)
 {

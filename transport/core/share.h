@@ -131,8 +131,8 @@ void vc__job_unqueue(struct vc__job *job);
 
 /* Takes out the job whose turn it is, among the shares that may have one of
  * `left` threads. Holds its share for the thread. Returns NULL if there is
- * none. Called by job_next() (crew.c), when a job was queued or a thread is
- * free. */
+ * none. Called by job_next() (crew.c), when a job was queued, a thread is free,
+ * or a share got one back. */
 struct vc__job *vc__job_next(struct vc__job_queue *queue, unsigned left);
 
 /* Undoes the last vc__job_next() when there is no thread for the job after all:

@@ -34,7 +34,8 @@ vc__thread_number(void)
     return (int)syscall(SYS_gettid);
 }
 
-/* The state in "NUMBER (NAME) STATE ..."; a name may have any characters. */
+/* For vc__thread_burns(): the state in "NUMBER (NAME) STATE ..."; a name may
+ * have any characters. */
 static char
 state_of(const char *stat)
 {

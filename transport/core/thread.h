@@ -21,13 +21,14 @@ int vc__thread_start(pthread_t *thread, const pthread_attr_t *attr,
                      void *(*body)(void *), void *arg);
 
 /* Thread ID of the calling thread, as gettid(2) returns it. Called by
- * vc__handler_run_open(), once on each thread that runs handlers. */
+ * vc__handler_run_open(), once on each thread that runs handlers, before its
+ * first one. */
 int vc__thread_number(void);
 
 /* True if the thread of this process with that ID runs now, or would if it had
  * a processor. False also if the thread has ended, or the system does not say.
- * Called by the watcher before it takes an engine from that thread's
- * handler. */
+ * Called by crew_take(), on the watcher's thread, before it takes an engine
+ * from that thread's handler. */
 bool vc__thread_burns(int number);
 
 /* How often the calling thread has waited since it began; 0 if unknown. Called

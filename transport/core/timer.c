@@ -3,8 +3,9 @@
  *
  * The heap of an engine's timers: heap[0] is the next one due, the children of
  * heap[i] are heap[2i + 1] and heap[2i + 2]. Each timer knows its place, so it
- * is stopped or moved in logarithmic time. There is no clock and no lock here.
- * See transport/core/timer.h. */
+ * is stopped or moved in logarithmic time. There is no clock and no lock here:
+ * static functions run on the holder, as all callers do. See
+ * transport/core/timer.h. */
 #include "transport/core/timer.h"
 
 #include <stdlib.h>
@@ -27,14 +28,15 @@ vc__timers_fini(struct vc__timers *ts)
     memset(ts, 0, sizeof *ts);
 }
 
-/* True if a fires before b. */
+/* For timers_rise() and timers_settle(): true if a fires before b. */
 static bool
 timer_before(const struct vc__timer *a, const struct vc__timer *b)
 {
     return a->due != b->due ? a->due < b->due : a->order < b->order;
 }
 
-/* Writes t to place i, and its place to t. */
+/* For timers_rise() and timers_settle(): writes t to place i, and its place to
+ * t. */
 static void
 timers_place(struct vc__timers *ts, size_t i, struct vc__timer *t)
 {
@@ -42,7 +44,8 @@ timers_place(struct vc__timers *ts, size_t i, struct vc__timer *t)
     t->at = i + 1;
 }
 
-/* Moves t up from the free place i, to where it belongs. */
+/* For a timer that is started (vc__timer_start()), and timers_settle(): moves t
+ * up from the free place i, to where it belongs. */
 static void
 timers_rise(struct vc__timers *ts, size_t i, struct vc__timer *t)
 {
@@ -57,7 +60,9 @@ timers_rise(struct vc__timers *ts, size_t i, struct vc__timer *t)
     timers_place(ts, i, t);
 }
 
-/* Moves t down from the free place i, as far as needed, or up. */
+/* For vc__timer_start() of a running timer, and for the last one of the heap
+ * when another is stopped: moves t down from the free place i, as far as
+ * needed, or up. */
 static void
 timers_settle(struct vc__timers *ts, size_t i, struct vc__timer *t)
 {
@@ -75,7 +80,8 @@ timers_settle(struct vc__timers *ts, size_t i, struct vc__timer *t)
     timers_rise(ts, i, t);
 }
 
-/* Makes room for one more timer; false without memory. */
+/* For vc__timer_start(): makes room for one more timer. True if there is room;
+ * false without memory. */
 static bool
 timers_reserve(struct vc__timers *ts)
 {

@@ -36,7 +36,7 @@ struct vc__timers {
 void vc__timers_init(struct vc__timers *ts);
 
 /* Stops all timers that still run, without firing them. Called by
- * vc__engine_fini(). */
+ * vc__engine_fini(), alone. */
 void vc__timers_fini(struct vc__timers *ts);
 
 /* Starts a timer, or moves a running one. A zeroed timer is a stopped one.
@@ -44,7 +44,8 @@ void vc__timers_fini(struct vc__timers *ts);
 bool vc__timer_start(struct vc__timers *ts, struct vc__timer *t, uint64_t due,
                      void (*fire)(struct vc__timer *timer));
 
-/* Stops a timer; does nothing to a stopped one. */
+/* Stops a timer; does nothing to a stopped one. Called by its owner, and by
+ * vc__timers_run() before it fires. */
 void vc__timer_stop(struct vc__timers *ts, struct vc__timer *t);
 
 /* True if the timer was started, and has neither fired nor been stopped
@@ -71,8 +72,9 @@ vc__timer_beat(uint64_t now, uint64_t period)
     return (now / period + 1) * period;
 }
 
-/* When the next timer is due; UINT64_MAX if none runs. Called by the engine
- * before it fires timers, sleeps, or is left to the program's loop. */
+/* When the next timer is due; UINT64_MAX if none runs. Called by
+ * engine_run_timers(), engine_sleep(), and engine_park() before the engine is
+ * left to the program's loop. */
 uint64_t vc__timers_next(const struct vc__timers *ts);
 
 #endif

@@ -20,8 +20,8 @@ vc__token_fini(struct vc__token *t)
     pthread_mutex_destroy(&t->lock);
 }
 
-/* Sets VC__TOKEN_AWAITED if the token is held; returns false if it became free.
- * Under the lock. */
+/* For vc__token_enter(), under the lock: sets VC__TOKEN_AWAITED and returns
+ * true if the token is held; returns false if it became free. */
 static bool
 token_await(struct vc__token *t)
 {
@@ -35,7 +35,8 @@ token_await(struct vc__token *t)
     return false;
 }
 
-/* Takes a waiter off the queue. Under the lock. */
+/* For vc__token_unqueue() and vc__token_pass(), under the lock: takes a waiter
+ * off the queue. */
 static void
 waiter_remove(struct vc__token *t, struct vc__waiter *w)
 {
@@ -73,7 +74,8 @@ vc__token_unqueue(struct vc__token *t, struct vc__waiter *w)
     return got;
 }
 
-/* The waiter that gets the token next; there is one. Under the lock. */
+/* For vc__token_pass(), under the lock: the waiter that gets the token next;
+ * there is one. */
 static struct vc__waiter *
 next_of(struct vc__token *t)
 {

@@ -10,6 +10,8 @@
 
 #include "transport/core/clock.h"
 
+/* For vc__waiter_sleep(): sleeps until *word is no longer `seen`, or the thread
+ * is woken, also without a reason, or the clock passes `until`. */
 static void
 futex_wait(atomic_uint *word, unsigned seen, uint64_t until)
 {
@@ -21,16 +23,18 @@ futex_wait(atomic_uint *word, unsigned seen, uint64_t until)
             until == VC__FOREVER ? NULL : &t, NULL, FUTEX_BITSET_MATCH_ANY);
 }
 
+/* For waiter_tell(): wakes the thread that sleeps on the word. */
 static void
 futex_wake(atomic_uint *word)
 {
     syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
-/* Sets a bit and wakes the thread if it sleeps. Once the bit is set the waiter
- * may be freed; waking an address that is no futex any more is harmless.
- * Release: pairs with the acquire in vc__waiter_is_done(); without it the woken
- * thread could miss the result. */
+/* For vc__waiter_done() and vc__waiter_hand(), on any thread: sets a bit and
+ * wakes the thread if it sleeps. Once the bit is set the waiter may be freed;
+ * waking an address that is no futex any more is harmless. Release: pairs with
+ * the acquire in vc__waiter_is_done(); without it the woken thread could miss
+ * the result. */
 static void
 waiter_tell(struct vc__waiter *w, unsigned bit)
 {

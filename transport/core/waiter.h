@@ -23,7 +23,7 @@
 
 /* Bits of a waiter's word. */
 #define VC__WAITER_DONE   1u /* what it waits for has happened */
-#define VC__WAITER_TOKEN  2u /* it was handed the token */
+#define VC__WAITER_TOKEN  2u /* it was handed the token; the crew: woken */
 #define VC__WAITER_ASLEEP 4u /* it sleeps in the kernel, or is about to */
 
 struct vc__waiter {
@@ -39,14 +39,16 @@ vc__waiter_init(struct vc__waiter *w)
     atomic_init(&w->word, 0);
 }
 
-/* The event has happened: w's thread returns from vc__engine_wait(). Called by
- * whatever ends the wait, as a callback on the holder or a thread that cancels;
- * the caller may have any lock. It must not touch the waiter afterwards. */
+/* The event has happened: w's thread returns from vc__engine_wait() or
+ * vc__waiter_await(). A holder that sleeps in epoll is not woken by this:
+ * vc__engine_kick() or _stir() does that. Called by whatever ends the wait, as
+ * a callback on the holder or a thread that cancels; the caller may have any
+ * lock. It must not touch the waiter afterwards. */
 void vc__waiter_done(struct vc__waiter *w);
 
 /* True if the event has happened. Then the caller sees all that was written
- * before vc__waiter_done(). Called by the waiter's own thread, and by
- * vc__token_pass() under the token's lock. */
+ * before vc__waiter_done(). Called by the waiter's own thread, and by next_of()
+ * (token.c) under the token's lock. */
 static inline bool
 vc__waiter_is_done(struct vc__waiter *w)
 {
@@ -63,8 +65,9 @@ vc__waiter_is_done(struct vc__waiter *w)
 void vc__waiter_await(struct vc__waiter *w);
 
 /* Hands w the token, or wakes a thread of the crew. Any thread: called by
- * vc__token_pass(), and by crew.c and hand.c for a hand's order or the watcher.
- * w may no longer exist afterwards unless the token's lock is held. */
+ * vc__token_pass(), and by crew.c and hand.c for a hand's order, or to rouse or
+ * stop the watcher. w may no longer exist afterwards unless the token's lock is
+ * held. */
 void vc__waiter_hand(struct vc__waiter *w);
 
 /* Returns true if w had been handed the token, or was woken; takes it from w.
