@@ -3,7 +3,8 @@
  *
  * Puts the parts of a long message together. Nothing here trusts the peer:
  * lengths and offsets are checked against the announced length. See
- * transport/wire/assembly.h. */
+ * transport/wire/assembly.h. Static functions run on the thread of their
+ * caller, under the lock that assembly.h says. */
 #include "transport/wire/assembly.h"
 
 #include <string.h>
@@ -12,7 +13,8 @@
 
 #define TOTAL_SIZE 4u
 
-/* Gives the message's memory back to its account. */
+/* For assembly_lose() and vc__assembly_end(): gives the message's memory back
+ * to its account. */
 static void
 assembly_drop(struct vc__assembly *a)
 {
@@ -22,7 +24,9 @@ assembly_drop(struct vc__assembly *a)
     a->metadata_len = 0;
 }
 
-/* The message is not kept, for this reason. */
+/* For vc__assembly_lose() and assembly_room_take(): drops what there is of the
+ * message, which is not kept from now on. why: always
+ * VC__ASSEMBLY_NO_MEMORY. */
 static void
 assembly_lose(struct vc__assembly *a, enum vc__assembly_loss why)
 {
@@ -37,8 +41,9 @@ vc__assembly_lose(struct vc__assembly *a)
         assembly_lose(a, VC__ASSEMBLY_NO_MEMORY);
 }
 
-/* Takes memory for the message and its metadata, and copies the metadata of its
- * first frame; without memory the message is lost. */
+/* For vc__assembly_begin(): takes memory for the message and its metadata, and
+ * copies the metadata of its first frame. Without memory for both the message
+ * is lost. */
 static void
 assembly_room_take(struct vc__assembly *a, const struct vc__frame *f)
 {
@@ -58,7 +63,8 @@ assembly_room_take(struct vc__assembly *a, const struct vc__frame *f)
     a->metadata_len = f->metadata_len;
 }
 
-/* Copies a part, or only counts it if the message is not kept. */
+/* For vc__assembly_begin() and vc__assembly_add(): copies a part, or only
+ * counts it if the message is not kept. */
 static void
 assembly_keep(struct vc__assembly *a, const uint8_t *part, uint32_t len)
 {

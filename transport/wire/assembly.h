@@ -26,46 +26,51 @@
 /* Why a message was not kept. */
 enum vc__assembly_loss {
     VC__ASSEMBLY_KEPT,
-    VC__ASSEMBLY_TOO_LONG,  /* over the limit of messages */
-    VC__ASSEMBLY_NO_MEMORY, /* the account has no more */
+    VC__ASSEMBLY_TOO_LONG,  /* longer than `max` */
+    VC__ASSEMBLY_NO_MEMORY, /* the account has no more, there is none, or the
+                             * owner called vc__assembly_lose() */
 };
 
 struct vc__assembly {
-    struct vc__account *account;
-    uint8_t *data;     /* NULL: not kept */
-    uint32_t have;     /* bytes received */
-    uint32_t total;    /* bytes announced; above 0 while parts are awaited */
+    struct vc__account *account; /* NULL: no memory for it */
+    uint8_t *data;               /* NULL: not kept */
+    uint32_t have;               /* bytes received, kept or not */
+    uint32_t total;              /* bytes announced; 0: the assembly is idle */
     uint8_t *metadata; /* of the first frame, if the message is kept */
     uint16_t metadata_len;
     enum vc__assembly_loss loss;
 };
 
-/* Bytes that the first frame of a message announces; 0 if malformed. Called by
- * vc__assembly_begin(), and by a server before it, to reserve memory. */
+/* Bytes that the first frame of a message announces; 0 if malformed, as when
+ * all of them are in that frame. Called by vc__assembly_begin(), and by
+ * vc__server_arrival_begin() before it, to reserve memory. */
 uint32_t vc__assembly_announced(const struct vc__frame *f);
 
 /* Takes the first frame of a message, with VC__FRAME_MORE. max: the most bytes
- * of a message. account NULL: there is no memory for it. Returns true if parts
- * are awaited from now on, also if the message is not kept (see loss); false if
- * the frame is malformed, or a message is in progress. Called for replies and
- * messages of streams by cm/pool/session_reply.c, for requests by
- * vc__server_arrival_begin(). */
+ * of a message that is kept; 0 for a request that is sent again. account NULL:
+ * there is no memory for it. Returns true if parts are awaited from now on,
+ * also if the message is not kept (see loss); false if the frame is malformed,
+ * or a message is in progress. By a client called for replies and servers'
+ * messages of streams (cm/pool/session_reply.c), by a server for requests and
+ * clients' messages of streams (vc__server_arrival_begin()). */
 bool vc__assembly_begin(struct vc__assembly *a, const struct vc__frame *f,
                         uint32_t max, struct vc__account *account);
 
-/* Takes a DATA frame. Returns 1 if the message is whole, or lost (see loss),
- * and the owner calls vc__assembly_end() when done with it; 0 if parts are
- * missing; -1 if malformed. Called by reply_more() (cm/pool/session_reply.c)
- * and vc__server_arrival_add(). */
+/* Takes a DATA frame. Returns 1 if this was the last part: the message is
+ * whole, or lost (see loss), and the owner calls vc__assembly_end() when done
+ * with it; 0 if parts are missing; -1 if malformed. Called by reply_more()
+ * (cm/pool/session_reply.c) and vc__server_arrival_add(). */
 int vc__assembly_add(struct vc__assembly *a, const struct vc__frame *f);
 
 /* Gives the message's memory back, for another one; further parts are counted,
- * and lost. Called by a server for requests that have stalled
- * (server_arrival_lose()). */
+ * and lost. Does nothing to a message that is lost already. Called by
+ * server_arrival_lose() for requests and messages of streams that have stalled,
+ * or whose deadline has passed. */
 void vc__assembly_lose(struct vc__assembly *a);
 
-/* The metadata of the message; valid until its end. Called when the message is
- * whole, or lost. */
+/* The metadata of the message; valid until its end. Called for replies,
+ * requests and the messages of servers, when the last part has come. That of a
+ * lost message is empty. */
 static inline struct vc__metadata
 vc__assembly_metadata(const struct vc__assembly *a)
 {
@@ -73,7 +78,7 @@ vc__assembly_metadata(const struct vc__assembly *a)
 }
 
 /* Bytes that the message has of the account. Called by a server's
- * server_arrival.c, which counts them. */
+ * server_arrival.c, which counts them before and after each change. */
 static inline size_t
 vc__assembly_holds(const struct vc__assembly *a)
 {

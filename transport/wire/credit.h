@@ -62,10 +62,11 @@ vc__credit_init(struct vc__credit *c, uint32_t granted, uint32_t got)
         .tx_end = got, .rx_end = granted, .window = granted};
 }
 
-/* Sequence of the next packet to handle. Called by vc__link_on_received(),
- * without the lock, to check the sequence of a packet. Acquire: pairs with
- * vc__credit_handled(), so that what the handling of the packets before it did
- * is seen. */
+/* Sequence of the next packet to handle. Called by vc__link_on_received(), on
+ * the holder without the lock, to check the sequence of a packet; under the
+ * lock by this header and cm/link/window.c, and by vc__window_promised().
+ * Acquire: pairs with vc__credit_handled(), so that what the handling of the
+ * packets before it did is seen. */
 static inline uint32_t
 vc__credit_next(const struct vc__credit *c)
 {
@@ -73,7 +74,8 @@ vc__credit_next(const struct vc__credit *c)
 }
 
 /* The end of what may come: packets before it have been promised. For this
- * header and cm/link/window.c. Relaxed: no other data depends on the word. */
+ * header, cm/link/window.c and vc__window_promised(). Relaxed: no other data
+ * depends on the word. */
 static inline uint32_t
 vc__credit_promised_end(const struct vc__credit *c)
 {

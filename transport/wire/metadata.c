@@ -3,8 +3,8 @@
  *
  * Writes, checks and reads metadata, byte for byte as in doc/wire.md, section
  * 4.11. Each entry has a byte with the length of the key, the key, two bytes
- * with the length of the value, and the value. See
- * transport/wire/metadata.h. */
+ * with the length of the value, and the value. Static functions run on the
+ * thread of their caller. See transport/wire/metadata.h. */
 #include "transport/wire/metadata.h"
 
 #include <string.h>
@@ -26,7 +26,7 @@ struct entry {
 
 /* --- what keys and values may be ---------------------------------------- */
 
-/* True if a key may look so. */
+/* For vc__metadata_fault() and entry_check(): true if a key may look so. */
 static bool
 key_fits(const char *key, size_t len)
 {
@@ -42,13 +42,15 @@ key_fits(const char *key, size_t len)
     return true;
 }
 
-/* True if values of this key may have any bytes. */
+/* For vc__metadata_fault() and entry_check(): true if values of this key may
+ * have any bytes. */
 static bool
 key_is_binary(const char *key, size_t len)
 {
     return len >= 4 && memcmp(key + len - 4, "-bin", 4) == 0;
 }
 
+/* For key_is_own(): true if the key begins with this text. */
 static bool
 key_begins(const char *key, size_t len, const char *with)
 {
@@ -57,14 +59,16 @@ key_begins(const char *key, size_t len, const char *with)
     return len >= n && memcmp(key, with, n) == 0;
 }
 
-/* True if only the library itself may send this key. */
+/* For vc__metadata_fault() and kind_of(): true if only the library itself may
+ * send this key. */
 static bool
 key_is_own(const char *key, size_t len)
 {
     return key_begins(key, len, "grpc-") || key_begins(key, len, "verbcall-");
 }
 
-/* True if a value whose key is not binary may look so. */
+/* For vc__metadata_fault() and entry_check(): true if a value whose key is not
+ * binary may look so. */
 static bool
 text_fits(const uint8_t *value, size_t len)
 {
@@ -130,8 +134,8 @@ vc__metadata_put(uint8_t *out, const struct vc_metadata *entry, bool trailing)
 
 /* --- reading ----------------------------------------------------------- */
 
-/* Reads the entry at *at, and moves *at past it. Returns false if the entry is
- * not whole. */
+/* For entry_next() and vc__metadata_check(): reads the entry at *at, and moves
+ * *at past it. Returns true if the entry is whole; otherwise *at stays. */
 static bool
 entry_get(struct entry *e, const uint8_t **at, const uint8_t *end)
 {
@@ -155,14 +159,16 @@ entry_get(struct entry *e, const uint8_t **at, const uint8_t *end)
     return true;
 }
 
-/* Reads the next one of checked entries; false after the last one. */
+/* For remove, initial and unpack: reads the next one of checked entries, from
+ * *at, which is moved past it. False after the last one. */
 static bool
 entry_next(struct entry *e, const uint8_t **at, const struct vc__metadata *m)
 {
     return *at < m->data + m->len && entry_get(e, at, m->data + m->len);
 }
 
-/* What is malformed, in words; NULL if nothing is. */
+/* For vc__metadata_check(): what is malformed in an entry, in words; NULL if
+ * nothing is. */
 static const char *
 entry_check(const struct entry *e, bool may_trail)
 {
@@ -243,6 +249,7 @@ enum kind {
     OWN
 };
 
+/* For kind_unpack(): the kind of a checked entry. */
 static enum kind
 kind_of(const struct entry *e)
 {
@@ -259,7 +266,8 @@ vc__metadata_memory(const struct vc__metadata *m, size_t n)
     return n * sizeof(struct vc_metadata) + m->len;
 }
 
-/* Copies len bytes and a NUL to *at, and moves *at past them. */
+/* For kind_unpack(): copies len bytes and a NUL to *at, moves *at past them,
+ * and returns the copy. */
 static const char *
 text_copy(char **at, const void *text, size_t len)
 {
@@ -271,7 +279,8 @@ text_copy(char **at, const void *text, size_t len)
     return copy;
 }
 
-/* Unpacks the entries of one kind; returns their number. */
+/* For vc__metadata_unpack(): unpacks the entries of one kind to out, and their
+ * strings to *text; returns their number. */
 static size_t
 kind_unpack(struct vc_metadata *out, char **text, const struct vc__metadata *m,
             enum kind kind)

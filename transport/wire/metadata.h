@@ -65,8 +65,9 @@ const char *vc__metadata_fault(const struct vc_metadata *entry);
 size_t vc__metadata_size(const struct vc_metadata *entry);
 
 /* Packs an entry to out, which has vc__metadata_size() bytes, and returns where
- * the next one goes. Called by vc__metadata_pack() (rpc/client/result.c) for a
- * request, and server_metadata_say() for a reply. */
+ * the next one goes. Called for a request by vc__metadata_pack()
+ * (rpc/client/result.c), and its pack_begin() for the library's own entries;
+ * for a reply by server_metadata_say(). */
 uint8_t *vc__metadata_put(uint8_t *out, const struct vc_metadata *entry,
                           bool trailing);
 
@@ -112,8 +113,9 @@ void vc__metadata_unpack(struct vc__metadata_view *view, void *memory,
                          const struct vc__metadata *m, size_t n);
 
 /* The first of n entries with this key; NULL if there is none. Called by
- * rpc/server/server_metadata.c: for a call's priority on the holder, for
- * vc_call_metadata_find() on the handler's thread. */
+ * vc__metadata_find_own(), and by rpc/server/server_metadata.c: for a call's
+ * priority on the holder, for vc_call_metadata_find() on the handler's
+ * thread. */
 const struct vc_metadata *vc__metadata_find(const struct vc_metadata *entries,
                                             size_t n, const char *key);
 

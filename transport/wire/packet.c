@@ -4,7 +4,8 @@
  * Writes and reads the headers of packets and frames, byte for byte as in
  * doc/wire.md, sections 3 and 4. This codec knows where a frame ends and what
  * its type allows. Its callers decide what a frame means to a session or a
- * call. See transport/wire/packet.h. */
+ * call. Static functions are called by vc__frame_next(), or for it, on the
+ * holder. See transport/wire/packet.h. */
 #include "transport/wire/packet.h"
 
 #include "transport/core/le.h"
@@ -52,7 +53,8 @@ vc__packet_open(struct vc__packet_reader *r, const void *data, size_t len,
     return true;
 }
 
-/* Reads a header of VC__FRAME_HEADER bytes, unchecked. */
+/* For vc__frame_next(): reads a header of VC__FRAME_HEADER bytes, whose lengths
+ * were checked and the rest not. */
 static void
 frame_get(struct vc__frame *f, const uint8_t *in)
 {
@@ -69,8 +71,8 @@ frame_get(struct vc__frame *f, const uint8_t *in)
     f->body = f->metadata + f->metadata_len;
 }
 
-/* doc/wire.md 4.1: the flags that a frame of this type may have; -1 for a type
- * that does not exist. */
+/* For frame_breach(), doc/wire.md 4.1: the flags that a frame of this type may
+ * have; -1 for a type that does not exist. */
 static int
 frame_flags(uint8_t type)
 {
@@ -98,15 +100,15 @@ frame_flags(uint8_t type)
     }
 }
 
-/* True for a first part, whose body begins with the length of the message:
- * doc/wire.md 4.5. */
+/* For frame_breach(): true for a first part, whose body begins with the length
+ * of the message: doc/wire.md 4.5. */
 static bool
 frame_begins_message(const struct vc__frame *f)
 {
     return (f->flags & VC__FRAME_MORE) != 0 && f->type != VC__FRAME_DATA;
 }
 
-/* True for the types of doc/wire.md 4.7, 4.8 and 4.10. */
+/* For frame_breach(): true for the types of doc/wire.md 4.7, 4.8 and 4.10. */
 static bool
 frame_has_no_body(uint8_t type)
 {
@@ -114,7 +116,8 @@ frame_has_no_body(uint8_t type)
            type == VC__FRAME_HALF || type == VC__FRAME_WINDOW;
 }
 
-/* The rule that a whole frame breaks, or NULL. */
+/* For vc__frame_next(): the rule that a whole frame breaks, in words, or
+ * NULL. */
 static const char *
 frame_breach(const struct vc__frame *f)
 {
@@ -131,7 +134,8 @@ frame_breach(const struct vc__frame *f)
     return NULL;
 }
 
-/* Keeps the rule that is broken; returns -1, for vc__frame_next(). */
+/* For vc__frame_next(): keeps the rule that is broken in r->breach; always
+ * returns -1. */
 static int
 packet_malformed(struct vc__packet_reader *r, const char *breach)
 {
