@@ -69,6 +69,8 @@ vc_cancel(struct vc_canceller *canceller)
 
 /* --- calls ------------------------------------------------------------- */
 
+/* For vc__cancelling_begin(): fills the entry, not yet in the list, and takes a
+ * reference to the canceller, which may be NULL. */
 static void
 canceller_place_take(struct vc__cancellable *place,
                      struct vc_canceller *canceller,
@@ -81,6 +83,8 @@ canceller_place_take(struct vc__cancellable *place,
         atomic_fetch_add(&canceller->refs, 1);
 }
 
+/* For vc__cancelling_join(): adds the entry to the list of its canceller, if it
+ * has one. If that is cancelled already, runs cancel() here, under the lock. */
 static void
 place_join(struct vc__cancellable *place)
 {
@@ -95,7 +99,8 @@ place_join(struct vc__cancellable *place)
     pthread_mutex_unlock(&c->lock);
 }
 
-/* Waits until no cancel() of this canceller runs. */
+/* For vc__cancelling_end(): takes the entry out of the list, and drops the
+ * reference. Waits until no cancel() of this canceller runs. */
 static void
 place_leave(struct vc__cancellable *place)
 {
@@ -109,6 +114,8 @@ place_leave(struct vc__cancellable *place)
     vc__canceller_put(c);
 }
 
+/* For vc__cancelling_begin(): true if there is a canceller and it is
+ * cancelled. */
 static bool
 is_cancelled(const struct vc_canceller *c)
 {

@@ -3,11 +3,12 @@
  *
  * Cancels calls that this process makes. A call can be cancelled by the
  * program's canceller, or by its parent: the server's call whose handler makes
- * it. The call joins both when it starts and leaves both before it is freed; in
- * between its cancel() may run at any moment.
+ * it. The call joins both when it starts and leaves both before it is freed (a
+ * blocking call for each attempt, and for each pause between two); in between
+ * its cancel() may run at any moment.
  *
- * Any thread may call any of these functions at any time. Lock order: a
- * canceller's lock before a pool's lock.
+ * Any thread may call any of these functions, unless its comment says
+ * otherwise. Lock order: a canceller's lock before a pool's lock.
  *
  * Called by: rpc/client/async.c (cancelling_begin, cancelling_join,
  * cancelling_end), rpc/client/call.c (cancelling_begin, cancelling_join,
@@ -45,10 +46,12 @@ struct vc_canceller {
 struct vc__parent {
     uint64_t due;          /* deadline, by vc__now() */
     uint32_t priority;     /* enum vc_priority */
-    atomic_bool cancelled; /* by its client or by its deadline */
+    atomic_bool cancelled; /* by its client, by the end of its session, or by
+                            * its deadline if vc_call_on_cancel() was called */
     atomic_bool asked;     /* true once the handler has read its deadline, made
-                            * a call, or uses a stream: then its run time says
-                            * nothing about other runs */
+                            * a call of which this is the parent, or uses a
+                            * stream: its run time then says nothing about other
+                            * runs */
     _Atomic(struct vc_canceller *) children; /* the canceller of its handler's
                                               * calls; or NULL */
 };
@@ -66,40 +69,51 @@ struct vc__cancellable {
 struct vc__cancelling {
     struct vc__cancellable own, parent;
     /* Cancels the call, unless it has ended. Called under a canceller's lock,
-     * at most once for each entry. */
+     * at most once for each entry: by vc_cancel() and place_join(), on any
+     * thread. */
     void (*cancel)(struct vc__cancelling *c);
 };
 
-/* Called before the call starts; canceller and parent may be NULL. Returns
- * VC_CANCELLED if one is cancelled already: the call must not start, and
- * vc__cancelling_end() must not be called. */
+/* Called before an attempt or a pause of a blocking call (rpc/client/call.c),
+ * or before an asynchronous call or a stream starts, on its caller's thread.
+ * canceller and parent may be NULL. Returns VC_OK, and vc__cancelling_end()
+ * must follow; or VC_CANCELLED if one is cancelled already: the call must not
+ * start, and vc__cancelling_end() must not be called. */
 enum vc_status vc__cancelling_begin(struct vc__cancelling *c,
                                     struct vc_canceller *canceller,
                                     struct vc_canceller *parent,
                                     void (*cancel)(struct vc__cancelling *c));
 
-/* Called when the call starts. cancel() may run before this returns. */
+/* Called on the same thread when the call, attempt or pause starts: of an
+ * attempt just after, of a pause or another call just before. cancel() may run
+ * before this returns. */
 void vc__cancelling_join(struct vc__cancelling *c);
 
-/* Called when the call ends. After this cancel() does not run and will not. */
+/* Called when the call, attempt or pause ends: of a blocking call on its
+ * thread; of an asynchronous call or a stream mostly on the holder. Without the
+ * lock of a canceller. After this cancel() does not run and will not. */
 void vc__cancelling_end(struct vc__cancelling *c);
 
 /* Returns the canceller that the handler's calls join, made at first use; NULL
  * if memory is short. Those calls take the parent's deadline into account
- * themselves. Any thread, while the parent has not ended. */
+ * themselves. Called by parent_join() (rpc/client/attempts.c) when a call with
+ * this parent begins, on any thread, while the parent has not ended. The caller
+ * takes a reference of its own. */
 struct vc_canceller *vc__parent_children(struct vc__parent *p);
 
-/* Marks the parent as cancelled; returns true the first time. The caller then
+/* Marks the parent as cancelled; returns true the first time. Both are called
+ * by call_tell() (rpc/server/server_cancel.c), on the holder. The caller then
  * cancels the children with vc__parent_cancel_children(), which must not run
  * together with vc__parent_end(). */
 bool vc__parent_cancel(struct vc__parent *p);
 void vc__parent_cancel_children(struct vc__parent *p);
 
-/* Called by vc__parent_end() when the parent has a canceller for its
- * children. */
+/* For vc__parent_end(), if the parent has a canceller for its children: drops
+ * the parent's reference. */
 void vc__parent_drop(struct vc__parent *p);
 
-/* Sets p->asked. Any thread of the call. */
+/* Sets p->asked. Called by vc__parent_children(), by vc_call_deadline_us() on
+ * any thread that has the call, and on the holder when a stream is opened. */
 static inline void
 vc__parent_ask(struct vc__parent *p)
 {
@@ -107,7 +121,8 @@ vc__parent_ask(struct vc__parent *p)
     atomic_store_explicit(&p->asked, true, memory_order_relaxed);
 }
 
-/* Called by the holder when the handler's call ends. */
+/* Called by call_end() (rpc/server/server_handler.c) on the holder, when the
+ * handler's call ends. Its children are not cancelled by this. */
 static inline void
 vc__parent_end(struct vc__parent *p)
 {
@@ -116,11 +131,15 @@ vc__parent_end(struct vc__parent *p)
         vc__parent_drop(p);
 }
 
-/* Creates a canceller for internal use; NULL if memory is short. */
+/* Creates a canceller, with one reference: for vc_canceller_new(), and for the
+ * children of a parent. NULL if memory is short. */
 struct vc_canceller *vc__canceller_make(void);
-/* Drops a reference; NULL is allowed. */
+/* Drops a reference; the last frees the canceller. NULL is allowed. Called by
+ * vc_canceller_free(), and when a call or its parent ends. */
 void vc__canceller_put(struct vc_canceller *canceller);
 
+/* Takes a reference. Called by cancellers_join() (rpc/client/attempts.c) when a
+ * call begins, and by vc__parent_cancel_children() while it cancels. */
 static inline void
 vc__canceller_hold(struct vc_canceller *canceller)
 {

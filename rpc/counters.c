@@ -18,6 +18,8 @@ static const char *const names[VC__COUNTS] = {
 #undef NAME
 };
 
+/* For vc_runtime_counters() and vc_runtime_counters_text(): sets sum to the
+ * sums of all counters over the engines of the runtime. */
 static void
 runtime_sum(struct vc_runtime *runtime, uint64_t sum[VC__COUNTS])
 {

@@ -20,8 +20,8 @@ vc_interception_metadata(const struct vc_interception *call, size_t *n)
     return call->opts->metadata;
 }
 
-/* Copies an entry into one block that begins with the key; false if memory is
- * short. */
+/* For entry_add(): copies an entry into one block that begins with the key,
+ * which the caller frees; false if memory is short. */
 static bool
 entry_copy(struct vc_metadata *out, const struct vc_metadata *entry)
 {
@@ -38,6 +38,9 @@ entry_copy(struct vc_metadata *out, const struct vc_metadata *entry)
     return true;
 }
 
+/* For vc_interception_add_metadata(): appends a copy of the entry to the call's
+ * metadata; the first time, copies the caller's array, too. False if memory is
+ * short: nothing is added. */
 static bool
 entry_add(struct vc_interception *i, const struct vc_metadata *entry)
 {

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * See rpc/interceptor.h. */
+ * See rpc/interceptor.h; static functions run on the thread of their caller. */
 #include "rpc/interceptor.h"
 
 #include <stdarg.h>
@@ -12,6 +12,8 @@
 #include "rpc/options.h"
 #include "transport/core/clock.h"
 
+/* For vc__interceptors_add(): a chain without interceptors, with one reference;
+ * NULL if memory is short. */
 static struct vc__interceptors *
 chain_new(void)
 {
@@ -85,6 +87,9 @@ vc__interception_init(struct vc_interception *i,
 
 /* --- running the chain ------------------------------------------------- */
 
+/* For vc__interception_start(): runs the start callback of interceptor k, if it
+ * has one. Returns its status, or VC_UNKNOWN in place of a value that is
+ * none. */
 static enum vc_status
 start_one(struct vc_interception *i, unsigned k)
 {
@@ -115,7 +120,8 @@ vc__interception_start(struct vc_interception *i)
     return status;
 }
 
-/* Runs the message callback of interceptor k. */
+/* For vc__interception_message(): runs the message callback of interceptor k,
+ * if it has one. */
 static void
 message_one(struct vc_interception *i, unsigned k, enum vc_message_kind kind,
             const ProtobufCMessage *message)

@@ -61,16 +61,22 @@ struct vc_interception {
 
 /* Appends an interceptor. *chain is NULL before the first one, and then has one
  * reference. Errors as of vc_channel_intercept(); the caller has checked that
- * it is not too late: no call has begun. One thread at a time. */
+ * it is not too late: no call has begun. One thread at a time. Called by
+ * vc_channel_intercept() and vc_server_intercept(). */
 enum vc_status vc__interceptors_add(struct vc__interceptors **chain,
                                     const struct vc_interceptor *interceptor);
 
+/* Takes a reference: called when a stream or an asynchronous call of a channel
+ * with interceptors is made (kept_new()). */
 void vc__interceptors_hold(struct vc__interceptors *chain);
-/* NULL is fine. */
+/* Drops a reference; the last frees the chain. NULL is fine. Called when a
+ * channel is closed or a server freed, and when such a stream or call ends. */
 void vc__interceptors_put(struct vc__interceptors *chain);
 
 /* Initialises the interception of a call that begins now, with call and opts
- * NULL. */
+ * NULL; the caller sets the one of its side. Called by call_init() of
+ * rpc/client/channel_intercept.c and interception_new() of
+ * rpc/server/server_intercept.c. */
 void vc__interception_init(struct vc_interception *i,
                            const struct vc__interceptors *chain,
                            const struct vc_service *service,
@@ -79,14 +85,18 @@ void vc__interception_init(struct vc_interception *i,
 
 /* Runs the start callbacks. Returns VC_OK if all of them do; else the status of
  * the one that refuses the call, with i->text set. vc__interception_finish()
- * must follow in either case. */
+ * must follow in either case. Called on a channel by the thread that makes the
+ * call, on a server by the handler's before the handler runs. */
 enum vc_status vc__interception_start(struct vc_interception *i);
-/* Runs the message callbacks; those for a reply in the opposite order. */
+/* Runs the message callbacks; those for a reply in the opposite order. Called
+ * for the request and the reply of a call, and for each message of a stream
+ * when it is sent or given to the program: by the thread that does so. */
 void vc__interception_message(struct vc_interception *i,
                               enum vc_message_kind kind,
                               const ProtobufCMessage *message);
-/* Runs the finish callbacks, after setting end->us; frees the added
- * metadata. */
+/* Runs the finish callbacks, after setting end->us; frees the added metadata.
+ * Only interceptors whose start has run are called. Called on the thread that
+ * ends the call, or closes the stream of a channel. */
 void vc__interception_finish(struct vc_interception *i,
                              struct vc_interception_end *end, uint64_t now);
 

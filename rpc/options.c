@@ -1,7 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * See rpc/options.h. */
+ * See rpc/options.h. Static functions run on the thread of their caller, which
+ * is one of the program. */
 #include "rpc/options.h"
 
 #include <inttypes.h>
@@ -36,8 +37,9 @@ vc__options_size_check(const struct vc__options *kind, const void *from)
                     size, kind->macros);
 }
 
-/* A program built for a newer version may have fields that are unknown here, as
- * long as they are 0. */
+/* For vc__options_copy(). A program built for a newer version may have fields
+ * that are unknown here, as long as they are 0. VC_OK, or
+ * VC_INVALID_ARGUMENT. */
 static enum vc_status
 options_tail_check(const struct vc__options *kind, const void *from,
                    size_t size)
@@ -79,6 +81,7 @@ vc__options_copy(void *out, const struct vc__options *kind, const void *from)
 
 /* --- the numbers -------------------------------------------------------- */
 
+/* For vc__options_check(): reads the number of the option. */
 static uint64_t
 option_get(const void *options, const struct vc__option *o)
 {
@@ -94,6 +97,7 @@ option_get(const void *options, const struct vc__option *o)
     return wide;
 }
 
+/* For vc__options_check(): writes the number of the option. */
 static void
 options_option_set(void *options, const struct vc__option *o, uint64_t value)
 {
@@ -106,6 +110,7 @@ options_option_set(void *options, const struct vc__option *o, uint64_t value)
         memcpy(at, &value, sizeof value);
 }
 
+/* For vc__options_check(): true if the value is allowed; 0 is not asked. */
 static bool
 option_fits(const struct vc__option *o, uint64_t value)
 {
@@ -115,8 +120,8 @@ option_fits(const struct vc__option *o, uint64_t value)
            (o->special != 0 && value == o->special);
 }
 
-/* Writes a number as the documentation does: bytes in the largest unit that
- * divides them. */
+/* For option_fail(): writes a number to text, which it returns, as the
+ * documentation does: bytes in the largest unit that divides them. */
 static const char *
 number_text(char text[NUMBER_TEXT], enum vc__option_unit unit, uint64_t value)
 {
@@ -135,6 +140,8 @@ number_text(char text[NUMBER_TEXT], enum vc__option_unit unit, uint64_t value)
     return text;
 }
 
+/* For option_fail(): the error of an option of flags. Always
+ * VC_INVALID_ARGUMENT. */
 static enum vc_status
 option_fail_flags(const struct vc__options *kind, const struct vc__option *o,
                   uint64_t value)
@@ -145,6 +152,8 @@ option_fail_flags(const struct vc__options *kind, const struct vc__option *o,
                     kind->name, o->name, value, value & ~o->max, o->names);
 }
 
+/* For vc__options_check(): sets the error of a value that is not allowed.
+ * Always VC_INVALID_ARGUMENT. */
 static enum vc_status
 option_fail(const struct vc__options *kind, const struct vc__option *o,
             uint64_t value)

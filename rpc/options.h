@@ -2,7 +2,9 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The options structs of the public interface: the library copies them and
- * checks their numbers by a table. Any thread.
+ * checks their numbers by a table. Any thread. All return VC_OK or
+ * VC_INVALID_ARGUMENT, which is then this thread's last error. Called inside
+ * the public functions that take such a struct.
  *
  * Called by: rpc/client/result.c (size_check), counters.c (size_check),
  * interceptor.c (size_check, copy), probe.c (size_check),

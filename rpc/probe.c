@@ -3,7 +3,7 @@
  *
  * See verbcall/probe.h. The probe sends a hello for service 0, which no server
  * has. A server answers with a reject that says so, and neither end creates a
- * connection. */
+ * connection. All of it runs on the thread of vc_probe(). */
 #include <verbcall/probe.h>
 
 #include <netdb.h>
@@ -29,7 +29,8 @@ static const struct vc__options report_kind = {
 
 /* --- the target ----------------------------------------------------------- */
 
-/* Returns the RDMA transport, if the target may use it. */
+/* For probe_target_take(): sets *out to the RDMA transport. VC_INVALID_ARGUMENT
+ * if the target is of another transport; VC_UNIMPLEMENTED without RDMA. */
 static enum vc_status
 transport_of(const struct vc__target *target, const char *text,
              const struct vc__transport **out)
@@ -51,6 +52,8 @@ transport_of(const struct vc__target *target, const char *text,
     return VC_OK;
 }
 
+/* For probe_target_take(): looks the host up, which may block, and takes its
+ * first address. VC_UNAVAILABLE if there is none. */
 static enum vc_status
 address_of(const struct vc__target *target, struct sockaddr_storage *out)
 {
@@ -65,6 +68,8 @@ address_of(const struct vc__target *target, struct sockaddr_storage *out)
     return VC_OK;
 }
 
+/* For vc_probe(): sets the transport and the address to probe. Returns the
+ * status of the step that fails. */
 static enum vc_status
 probe_target_take(const char *text, const struct vc__transport **transport,
                   struct sockaddr_storage *addr)
@@ -91,6 +96,8 @@ probe_target_take(const char *text, const struct vc__transport **transport,
 
 /* --- hello and answer ----------------------------------------------------- */
 
+/* For probe_run(): makes a hello for service 0. VC_UNAVAILABLE without random
+ * numbers. */
 static enum vc_status
 hello_make(uint8_t out[VC__HELLO_SIZE])
 {
@@ -111,6 +118,7 @@ hello_make(uint8_t out[VC__HELLO_SIZE])
     return VC_OK;
 }
 
+/* For probe_answered(): reports the reject of a Verbcall server. */
 static void
 probe_rejected(struct vc_probe_report *r, const struct vc__reject *reject)
 {
@@ -124,6 +132,8 @@ probe_rejected(struct vc_probe_report *r, const struct vc__reject *reject)
              words[0] == '\0' ? "" : ": ", words);
 }
 
+/* For report_make(), if there was an answer: reports who has answered, and
+ * what. */
 static void
 probe_answered(struct vc_probe_report *r, const struct vc__asked *a)
 {
@@ -144,6 +154,7 @@ probe_answered(struct vc_probe_report *r, const struct vc__asked *a)
     }
 }
 
+/* For probe_run(): reports what was found, also if the probe has failed. */
 static void
 report_make(struct vc_probe_report *r, const struct vc__asked *a)
 {
@@ -162,6 +173,8 @@ report_make(struct vc_probe_report *r, const struct vc__asked *a)
 
 /* --- the probe ------------------------------------------------------------ */
 
+/* For vc_probe(): sends the hello, waits for the answer, and makes the report.
+ * Returns the status of vc_probe(). */
 static enum vc_status
 probe_run(const struct vc__transport *transport,
           const struct sockaddr_storage *addr, uint32_t timeout_ms,
@@ -184,7 +197,8 @@ probe_run(const struct vc__transport *transport,
     return status;
 }
 
-/* An older program's report is shorter, a newer program's is longer. */
+/* For vc_probe(), also after an error: copies our report to the program's. An
+ * older program's report is shorter, a newer program's is longer. */
 static void
 report_give(struct vc_probe_report *out, struct vc_probe_report *own)
 {

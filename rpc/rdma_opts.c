@@ -25,6 +25,7 @@ static const struct vc__option numbers[] = {
 static const struct vc__options rdma_opts =
     VC__OPTIONS(vc_rdma_opts, "VC_RDMA_OPTS_INIT or VC_RDMA_OPTS()", numbers);
 
+/* For vc__rdma_opts_take(): the option as a byte; 0 for VC_RDMA_NONE. */
 static uint8_t
 or_none(uint32_t value)
 {

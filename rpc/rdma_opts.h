@@ -13,7 +13,8 @@
 
 #include "transport/transport.h"
 
-/* opts may be NULL for all defaults.
+/* Called inside vc_channel_open() and vc_server_new(), on their thread. opts
+ * may be NULL for all defaults.
  * VC_INVALID_ARGUMENT  an option is out of its range, or the size is not set */
 enum vc_status vc__rdma_opts_take(struct vc__wire_opts *out,
                                   const struct vc_rdma_opts *opts);

@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * See rpc/runtime.h. Creates a runtime from its options, and frees it, on a
- * thread of the program: no other uses the runtime then. */
+ * thread of the program: no other uses the runtime then, except in
+ * vc__runtime_progress(). */
 #include "rpc/runtime.h"
 
 #include <errno.h>
@@ -48,6 +49,7 @@ vc__runtime_progress(struct vc_runtime *runtime)
     return &runtime->progress[turn % runtime->n];
 }
 
+/* For vc_runtime_free(): frees what progress_init() has made for an engine. */
 static void
 progress_fini(struct vc__progress *p)
 {
@@ -58,7 +60,8 @@ progress_fini(struct vc__progress *p)
 
 /* Measures how many microseconds this machine takes to wake a thread. Returns
  * the shortest of a few tries, as other threads may occupy the CPU for a while.
- * Called when a runtime is made whose threads poll. */
+ * For progress_init(), if the holders of the engines may poll (option
+ * spin_us). */
 static uint64_t
 wakeup_measure(void)
 {
@@ -75,7 +78,9 @@ wakeup_measure(void)
     return least > VC__SLACK_US ? least - VC__SLACK_US : 0;
 }
 
-/* Makes the engines. If it fails, vc_runtime_free() ends those made so far. */
+/* For vc_runtime_new(): makes the engines and their crew, without threads.
+ * Returns 0 or an errno; then vc_runtime_free() ends the engines made so
+ * far. */
 static int
 progress_init(struct vc_runtime *r, const struct vc_runtime_opts *opts)
 {
@@ -123,8 +128,9 @@ static const struct vc__options runtime_opts =
     VC__OPTIONS(vc_runtime_opts, "VC_RUNTIME_OPTS_INIT or VC_RUNTIME_OPTS()",
                 runtime_numbers);
 
-/* Replaces 0 by the level that the environment names, else by the default
- * (warning); replaces VC_LOG_NONE by 0. */
+/* For runtime_opts_take(): replaces 0 by the level that the environment names,
+ * else by the default (warning); replaces VC_LOG_NONE by 0. VC_INVALID_ARGUMENT
+ * if the environment names no level. */
 static enum vc_status
 log_level_take(unsigned *level)
 {
@@ -143,8 +149,8 @@ log_level_take(unsigned *level)
     return VC_OK;
 }
 
-/* Copies the options: defaults replace 0, then 0 replaces the constants that
- * mean none. */
+/* For vc_runtime_new(): copies the options. Defaults replace 0, then 0 replaces
+ * the constants that mean none. VC_OK or VC_INVALID_ARGUMENT. */
 static enum vc_status
 runtime_opts_take(struct vc_runtime_opts *out,
                   const struct vc_runtime_opts *opts)
@@ -196,7 +202,8 @@ vc_runtime_new(const struct vc_runtime_opts *user_opts,
 
 /* --- the end ------------------------------------------------------------ */
 
-/* Called by vc_runtime_free() when the engines have ended. */
+/* Called by vc_runtime_free() when the engines have ended: frees the kept
+ * objects, each by its end(). */
 static void
 kept_end(struct vc_runtime *r)
 {

@@ -3,7 +3,7 @@
  *
  * A runtime in a program's own event loop: one epoll descriptor covers the
  * descriptors of all engines, and their timers. One thread at a time, that of
- * the loop; vc__runtime_is_within(): any thread. */
+ * the loop, or of vc_runtime_free(); vc__runtime_is_within(): any thread. */
 #include <errno.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -16,7 +16,8 @@
 
 #define EVENTS 16
 
-/* Called by the first vc_runtime_fd(). Returns 0 or an errno. */
+/* Called by the first vc_runtime_fd(). Returns 0, or an errno: then there is no
+ * loop_fd, and the next vc_runtime_fd() tries again. */
 static int
 loop_make(struct vc_runtime *r)
 {
@@ -59,8 +60,9 @@ vc_runtime_fd(struct vc_runtime *r)
     return r->loop_fd;
 }
 
-/* Waits up to ms milliseconds and runs one turn of each engine that has
- * something to do. Returns true if an engine did something. */
+/* For vc_runtime_poll(): waits up to ms milliseconds (-1: for ever) and runs
+ * one turn of each engine that has something to do. Returns true if an engine
+ * did something. */
 static bool
 runtime_loop_turn(struct vc_runtime *r, int ms)
 {

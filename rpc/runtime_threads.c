@@ -11,7 +11,9 @@
 #include "transport/core/error.h"
 #include "transport/core/misuse.h"
 
-/* Called by vc_runtime_start() and vc__runtime_serve(). Handlers may call
+/* Called by vc_runtime_start() and vc__runtime_serve(). VC_OK, also if the
+ * threads run already; VC_FAILED_PRECONDITION while they are being stopped;
+ * VC_RESOURCE_EXHAUSTED if one cannot be started. Handlers may call
  * vc_server_listen(), too. So the thread in vc_runtime_stop() does not hold the
  * lock while it waits for handlers. */
 static enum vc_status
@@ -60,7 +62,7 @@ vc__runtime_serve(struct vc_runtime *r)
 }
 
 /* Called by vc_runtime_stop(). Returns true if the caller must stop the
- * threads. */
+ * threads; false if none run, or another thread stops them. */
 static bool
 stop_begin(struct vc_runtime *r)
 {

@@ -38,20 +38,25 @@
     "which is %u: see that both ends have the same .proto file"
 
 /* Writes "SERVICE.METHOD: text" to out, cut to its size. For the errors of an
- * overload, where printf() would be most of what a refused call costs. */
+ * overload, where printf() would be most of what a refused call costs: called
+ * by a client for a call that it does not send (fail_unsent()), and by
+ * vc__reply_refuse() of a server. */
 void vc__text_of_method(char *out, size_t size, const char *service,
                         const char *method, const char *text);
 
 /* Puts the names in front of the error's text, unless it begins with them. For
- * errors of layers that do not know the names. */
+ * errors of layers that do not know the names: called by rpc/client when a
+ * call, an attempt or a stream has failed. */
 void vc__text_name(struct vc__error *error, const char *service,
                    const char *method);
 
 /* Puts the names in front of this thread's last error; returns its status. For
- * a client's call that could not begin. */
+ * a client's call or stream that could not be made. */
 enum vc_status vc__text_name_last(const char *service, const char *method);
 
-/* Returns the text after the names, or all of it if it has no names. */
+/* Returns the text after the names, or all of it if it has no names; it points
+ * into `text`. Called by vc__text_name(), and by a client whose retries have
+ * run out of time. */
 const char *vc__text_without_names(const char *text, const char *service,
                                    const char *method);
 

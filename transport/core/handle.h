@@ -69,7 +69,7 @@ vc__handle_is(const struct vc__handle *h, enum vc__kind kind)
 }
 
 /* Explains why a handle is not valid; h may be NULL. For vc__bad(), in public
- * functions that return a status or NULL or -1, and vc__handle_misuse(). Sets
+ * functions that return a status or -1, and for vc__handle_misuse(). Sets
  * vc_error() and returns VC_INVALID_ARGUMENT if h is NULL,
  * VC_FAILED_PRECONDITION if the parent's. Aborts if it was freed, is of another
  * kind, or is no handle at all. */

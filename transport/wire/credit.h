@@ -63,10 +63,10 @@ vc__credit_init(struct vc__credit *c, uint32_t granted, uint32_t got)
 }
 
 /* Sequence of the next packet to handle. Called by vc__link_on_received(), on
- * the holder without the lock, to check the sequence of a packet; under the
- * lock by this header and cm/link/window.c, and by vc__window_promised().
- * Acquire: pairs with vc__credit_handled(), so that what the handling of the
- * packets before it did is seen. */
+ * the holder without the lock, to check the sequence of a packet; and by this
+ * header, cm/link/window.c and vc__window_promised(). Acquire: pairs with
+ * vc__credit_handled(), so that what the handling of the packets before it did
+ * is seen. */
 static inline uint32_t
 vc__credit_next(const struct vc__credit *c)
 {
