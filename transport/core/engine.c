@@ -51,7 +51,8 @@
 static void engine_park(struct vc__engine *e);
 
 /* Ends the holder's turn: hands the token to a thread that waits for it, or
- * leaves it free. Called when a wait, serve, turn, settle or catch_up ends. */
+ * leaves it free. Called by engine_return(), and at the end of catch_up, serve,
+ * settle and turn. */
 static void
 engine_leave(struct vc__engine *e)
 {
@@ -181,9 +182,9 @@ engine_lend(struct vc__engine *e)
     return false;
 }
 
-/* Called in each round of a wait, serve or turn. Runs handlers, until polling
- * is due or none may run; a handler that waits lends the engine for them.
- * Returns false if another thread has the engine now. */
+/* For engine_advance(), vc__engine_serve() and turn: runs handlers, until
+ * polling is due or none may run; a handler that waits lends the engine for
+ * them. Returns false if another thread has the engine now. */
 static bool
 engine_run_handlers(struct vc__engine *e)
 {
@@ -210,9 +211,9 @@ engine_run_handlers(struct vc__engine *e)
 
 /* --- progress ---------------------------------------------------------- */
 
-/* One turn over all work that needs no system call, except handlers; called
- * wherever work is looked for. Returns how much was done, and 1 more if a
- * handler may run. */
+/* One turn over all work that needs no system call, except handlers; for the
+ * loop, before timers and a sleep, and for catch_up and turn. Returns how much
+ * was done, and 1 more if a handler may run. */
 static unsigned
 engine_poll(struct vc__engine *e)
 {

@@ -49,7 +49,8 @@ struct vc__error {
 };
 
 /* Copies an error, but no more of the text than there is: it has room for far
- * more. */
+ * more. Called by vc__error_raise(), call_failed() of rpc/client/attempt.c and
+ * vc__text_name(). */
 static inline void
 vc__error_copy(struct vc__error *to, const struct vc__error *from)
 {

@@ -61,7 +61,7 @@ vc__handle_fini(struct vc__handle *h)
 }
 
 /* True if the handle is a valid one of this kind, made in this process. For the
- * macros below, which public functions begin with. */
+ * macros below, which public functions begin with, and vc_message_free(). */
 static inline bool
 vc__handle_is(const struct vc__handle *h, enum vc__kind kind)
 {

@@ -34,7 +34,8 @@ hash_32(const char *data, size_t length)
 }
 
 /* The hash of a service's full name, which is its id, or of a name in an
- * address, which is its key. */
+ * address, which is its key. Called when code is generated, a service is added,
+ * and by vc__addr_key(). */
 static inline uint64_t
 hash_64(const char *data, size_t length)
 {

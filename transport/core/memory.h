@@ -74,7 +74,8 @@ struct vc__trimmer {
     bool stopped; /* for good */
 };
 
-/* Called with its owner's init, by any thread. */
+/* Makes a trimmer whose timer does not run. Called by vc__pool_init(), and
+ * parts_make() for each engine of a server, on the thread that makes these. */
 static inline void
 vc__trimmer_init(struct vc__trimmer *t, struct vc__store *store,
                  struct vc__timers *timers)
@@ -133,8 +134,9 @@ vc__store_sub(struct vc__store *store, size_t size)
     atomic_fetch_sub_explicit(&store->used, size, memory_order_relaxed);
 }
 
-/* Makes an empty account of the store: of a client at a server, or of a pool's
- * replies. */
+/* Makes an empty account of the store: of a client at a server
+ * (vc__server_peer_new(), on the holder), or of a pool's replies
+ * (vc__pool_init()). */
 static inline void
 vc__account_init(struct vc__account *account, struct vc__store *store)
 {
