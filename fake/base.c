@@ -1,8 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The base of all other files: random numbers, memory of the world, and
- * events. */
+ * The base of all other files: random numbers, memory of the world, and events.
+ * Static functions run on the thread of their caller: one thread of the world
+ * runs at a time (world.h). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,7 +32,7 @@ static struct {
 
 /* --- random numbers ---------------------------------------------------- */
 
-/* splitmix64 */
+/* splitmix64. Called by fake__random(). */
 static uint64_t
 random_next(void)
 {
@@ -42,19 +43,22 @@ random_next(void)
     return z ^ z >> 31;
 }
 
+/* Called in most files of the fake. */
 uint64_t
 fake__random(uint64_t n)
 {
     return n < 2 ? 0 : random_next() % n;
 }
 
+/* Called in cm.c, cm_wire.c and qp_wire.c. */
 uint64_t
 fake__latency(void)
 {
     return 3 * FAKE__US + fake__random(5 * FAKE__US);
 }
 
-/* FNV-1a, by words */
+/* FNV-1a, by words. Called by trace_line() (note.c) and task_next()
+ * (sched.c). */
 void
 fake__record(uint64_t what)
 {
@@ -70,6 +74,7 @@ fake_fingerprint(void)
 
 /* --- memory of the world ----------------------------------------------- */
 
+/* Called in most files of the fake. */
 void *
 fake__alloc(size_t size)
 {
@@ -82,6 +87,7 @@ fake__alloc(size_t size)
     return b->data;
 }
 
+/* Called in most files of the fake. */
 void *
 fake__handle_new(size_t size)
 {
@@ -92,6 +98,7 @@ fake__handle_new(size_t size)
     return p;
 }
 
+/* Called in cm.c, cm_event.c and verbs.c. */
 void
 fake__handle_free(void *handle)
 {
@@ -100,12 +107,14 @@ fake__handle_free(void *handle)
 
 /* --- events ------------------------------------------------------------ */
 
+/* Called by fake__after() and event_take(). */
 static bool
 sooner(const struct event *a, const struct event *b)
 {
     return a->at != b->at ? a->at < b->at : a->order < b->order;
 }
 
+/* Called by fake__after() and event_take(). */
 static void
 events_swap(size_t i, size_t j)
 {
@@ -115,6 +124,7 @@ events_swap(size_t i, size_t j)
     B.events[j] = e;
 }
 
+/* Called in most files of the fake. */
 void
 fake__after(uint64_t delay, void (*fn)(void *obj, uint64_t n), void *obj,
             uint64_t n)
@@ -134,6 +144,7 @@ fake__after(uint64_t delay, void (*fn)(void *obj, uint64_t n), void *obj,
         events_swap(i, (i - 1) / 2);
 }
 
+/* Called by fake__events_run(). */
 static struct event
 event_take(void)
 {
@@ -153,12 +164,14 @@ event_take(void)
     return first;
 }
 
+/* Called by fake__events_run() and next_moment() (sched.c). */
 uint64_t
 fake__events_next(void)
 {
     return B.n_events > 0 ? B.events[0].at : FAKE__FOREVER;
 }
 
+/* Called by run_due() (sched.c). */
 bool
 fake__events_run(void)
 {
@@ -172,6 +185,7 @@ fake__events_run(void)
     return any;
 }
 
+/* Called by fake_begin() (process.c). */
 void
 fake__base_begin(uint64_t seed)
 {
@@ -179,6 +193,7 @@ fake__base_begin(uint64_t seed)
     B.random = seed;
 }
 
+/* Called by world_free() (process.c). */
 void
 fake__base_end(void)
 {

@@ -2,8 +2,9 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The calls of librdmacm, as the library and the kernel's ucma implement them
- * together: what they check, in which order, and which state the
- * objects have after. */
+ * together: what they check, in which order, and which state the objects have
+ * after. Static functions run on the thread of their caller: one thread of the
+ * world runs at a time (world.h). */
 #include <errno.h>
 #include <string.h>
 
@@ -54,6 +55,7 @@ rdma_create_id(struct rdma_event_channel *channel, struct rdma_cm_id **id,
     return 0;
 }
 
+/* Called by rdma_destroy_id() and rdma_migrate_id(). */
 static void
 events_await(struct fake__id *id)
 {
@@ -100,7 +102,7 @@ rdma_migrate_id(struct rdma_cm_id *id, struct rdma_event_channel *channel)
 /* --- addresses --------------------------------------------------------- */
 
 /* Binds the id to a local address and, unless that is a wildcard, to its
- * device. */
+ * device. Called by rdma_bind_addr(), bind_source() and rdma_listen(). */
 static int
 bind_to(struct fake__id *k, const struct sockaddr *addr)
 {
@@ -141,8 +143,8 @@ rdma_bind_addr(struct rdma_cm_id *id, struct sockaddr *addr)
     return fake__result(bind_to(k, addr));
 }
 
-/* Binds an id that is not bound yet: to src, or to the wildcard if src is
- * NULL. */
+/* Binds an id that is not bound yet: to src, or to the wildcard if src is NULL.
+ * Called by rdma_resolve_addr(). */
 static int
 bind_source(struct fake__id *k, const struct sockaddr *src,
             const struct sockaddr *dst)
@@ -154,6 +156,7 @@ bind_source(struct fake__id *k, const struct sockaddr *src,
     return bind_to(k, src != NULL ? src : (const struct sockaddr *)&any);
 }
 
+/* Called by addr_done(). */
 static void
 source_settle(struct fake__id *k)
 {
@@ -170,6 +173,8 @@ source_settle(struct fake__id *k)
     k->on_device = true;
 }
 
+/* Called by addr_done(). fake__after() runs it later for addr_query(), on any
+ * thread. */
 static void
 addr_failed(void *obj, uint64_t err)
 {
@@ -181,6 +186,7 @@ addr_failed(void *obj, uint64_t err)
     fake__cm_tell(k, RDMA_CM_EVENT_ADDR_ERROR, -(int)err);
 }
 
+/* fake__after() runs it later for addr_query(), on any thread. */
 static void
 addr_done(void *obj, uint64_t n)
 {
@@ -198,6 +204,7 @@ addr_done(void *obj, uint64_t n)
     fake__cm_tell(k, RDMA_CM_EVENT_ADDR_RESOLVED, 0);
 }
 
+/* Called by rdma_resolve_addr(). */
 static struct fake_host *
 remote_of(const struct fake__id *k, const struct sockaddr *dst)
 {
@@ -206,7 +213,7 @@ remote_of(const struct fake__id *k, const struct sockaddr *dst)
 }
 
 /* Routes to dst: by the device at that address, or else the one on that
- * network. */
+ * network. Called by rdma_resolve_addr(). */
 static struct fake_host *
 device_to(struct fake_host *host, const struct sockaddr *dst)
 {
@@ -222,7 +229,7 @@ device_to(struct fake_host *host, const struct sockaddr *dst)
 }
 
 /* True if dst's host can be resolved. A host answers for its address even after
- * its device was removed. */
+ * its device was removed. Called by addr_query(). */
 static bool
 is_neighbour(const struct fake__id *k)
 {
@@ -232,6 +239,7 @@ is_neighbour(const struct fake__id *k)
                                  own->removed || fake__reaches(own, k->remote));
 }
 
+/* Called by rdma_resolve_addr(). */
 static void
 addr_query(struct fake__id *k, int timeout_ms)
 {
@@ -271,6 +279,7 @@ rdma_resolve_addr(struct rdma_cm_id *id, struct sockaddr *src_addr,
     return fake__sync_complete(k);
 }
 
+/* fake__after() runs it later for rdma_resolve_route(), on any thread. */
 static void
 route_done(void *obj, uint64_t n)
 {
@@ -323,6 +332,7 @@ rdma_get_dst_port(struct rdma_cm_id *id)
     return __builtin_bswap16(fake__addr_port(addr));
 }
 
+/* Called by rdma_set_option(). */
 static int
 option_set(struct fake__id *k, int optname, const void *optval, size_t optlen)
 {
@@ -395,7 +405,7 @@ rdma_listen(struct rdma_cm_id *id, int backlog)
 /* --- events ------------------------------------------------------------ */
 
 /* What librdmacm does before the program sees the event; false if the program
- * must not see the event. */
+ * must not see the event. Called by fake__cm_event_get(). */
 static bool
 event_process(struct fake__id *k, struct rdma_cm_event *e)
 {
@@ -420,6 +430,7 @@ event_process(struct fake__id *k, struct rdma_cm_event *e)
     }
 }
 
+/* Called by rdma_get_cm_event() and fake__sync_complete() (cm_sync.c). */
 bool
 fake__cm_event_get(struct fake__cm_channel *c, struct rdma_cm_event **event)
 {

@@ -2,7 +2,9 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Addresses and ports of the simulated rdma_cm: which id has which, and which
- * one listens there, by the rules of the kernel's cma.c. */
+ * one listens there, by the rules of the kernel's cma.c. Static functions run
+ * on the thread of their caller: one thread of the world runs at a time
+ * (world.h). */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <string.h>
@@ -11,24 +13,28 @@
 
 #define EPHEMERAL_FIRST 40000
 
+/* Called by most functions of this file. */
 static const struct sockaddr_in *
 in4(const struct sockaddr *addr)
 {
     return (const struct sockaddr_in *)(const void *)addr;
 }
 
+/* Called by most functions of this file. */
 static const struct sockaddr_in6 *
 in6(const struct sockaddr *addr)
 {
     return (const struct sockaddr_in6 *)(const void *)addr;
 }
 
+/* Called by most functions of this file. */
 static const struct sockaddr *
 src_of(const struct fake__id *id)
 {
     return (const struct sockaddr *)&id->src;
 }
 
+/* Called in cm.c and this file. */
 bool
 fake__addr_is_any(const struct sockaddr *addr)
 {
@@ -37,6 +43,7 @@ fake__addr_is_any(const struct sockaddr *addr)
     return in4(addr)->sin_addr.s_addr == htonl(INADDR_ANY);
 }
 
+/* Called in cm.c. */
 bool
 fake__addr_is_loopback(const struct sockaddr *addr)
 {
@@ -45,6 +52,7 @@ fake__addr_is_loopback(const struct sockaddr *addr)
     return ntohl(in4(addr)->sin_addr.s_addr) >> 24 == 127;
 }
 
+/* Called by conflict() and match(). */
 bool
 fake__addr_same(const struct sockaddr *a, const struct sockaddr *b)
 {
@@ -55,6 +63,7 @@ fake__addr_same(const struct sockaddr *a, const struct sockaddr *b)
     return in4(a)->sin_addr.s_addr == in4(b)->sin_addr.s_addr;
 }
 
+/* Called by device_to() and rdma_resolve_addr() (cm.c). */
 bool
 fake__addr_on_link(const struct fake_host *host, const struct sockaddr *addr)
 {
@@ -68,6 +77,7 @@ fake__addr_on_link(const struct fake_host *host, const struct sockaddr *addr)
             htonl(0xffffff00)) == 0;
 }
 
+/* Called by bind_to(), source_settle() and rdma_resolve_addr() (cm.c). */
 void
 fake__addr_copy(struct sockaddr_storage *to, const struct sockaddr *from)
 {
@@ -77,6 +87,7 @@ fake__addr_copy(struct sockaddr_storage *to, const struct sockaddr *from)
                                        : sizeof(struct sockaddr_in));
 }
 
+/* Called in cm.c and this file. */
 uint16_t
 fake__addr_port(const struct sockaddr *addr)
 {
@@ -84,6 +95,7 @@ fake__addr_port(const struct sockaddr *addr)
                                              : in4(addr)->sin_port);
 }
 
+/* Called by source_settle() (cm.c) and port_any(). */
 void
 fake__addr_set_port(struct sockaddr_storage *addr, uint16_t port)
 {
@@ -95,6 +107,7 @@ fake__addr_set_port(struct sockaddr_storage *addr, uint16_t port)
 
 /* --- ports ------------------------------------------------------------- */
 
+/* Called by port_is_free(), fake__port_check() and fake__listener_find(). */
 static bool
 owns(const struct fake__id *id, const struct fake_host *host,
      enum rdma_port_space ps, uint16_t port)
@@ -104,6 +117,7 @@ owns(const struct fake__id *id, const struct fake_host *host,
            fake__addr_port(src_of(id)) == port;
 }
 
+/* Called by port_any(). */
 static bool
 port_is_free(const struct fake_host *host, enum rdma_port_space ps,
              uint16_t port)
@@ -115,6 +129,7 @@ port_is_free(const struct fake_host *host, enum rdma_port_space ps,
     return true;
 }
 
+/* Called by port_any(). */
 static uint16_t
 port_next(struct fake_host *host)
 {
@@ -123,6 +138,7 @@ port_next(struct fake_host *host)
     return host->next_port++;
 }
 
+/* Called by fake__port_bind(). */
 static int
 port_any(struct fake__id *id)
 {
@@ -139,6 +155,7 @@ port_any(struct fake__id *id)
     return EADDRNOTAVAIL;
 }
 
+/* Called by fake__port_check(). */
 static int
 conflict(const struct fake__id *id, const struct fake__id *other,
          bool reuseaddr)
@@ -154,6 +171,7 @@ conflict(const struct fake__id *id, const struct fake__id *other,
     return fake__addr_same(a, b) ? EADDRINUSE : 0;
 }
 
+/* Called by rdma_listen() (cm.c) and fake__port_bind(). */
 int
 fake__port_check(const struct fake__id *id, bool reuseaddr)
 {
@@ -170,6 +188,7 @@ fake__port_check(const struct fake__id *id, bool reuseaddr)
     return 0;
 }
 
+/* Called by bind_to() (cm.c). */
 int
 fake__port_bind(struct fake__id *id)
 {
@@ -190,6 +209,7 @@ enum match {
     EXACT,
 };
 
+/* Called by fake__listener_find(). */
 static enum match
 match(const struct fake__id *id, const struct sockaddr *addr)
 {
@@ -202,6 +222,7 @@ match(const struct fake__id *id, const struct sockaddr *addr)
     return own->sa_family == AF_INET6 ? OTHER_FAMILY : NO_MATCH;
 }
 
+/* Called by on_request() (cm_peer.c). */
 struct fake__id *
 fake__listener_find(const struct fake_host *host, enum rdma_port_space ps,
                     const struct sockaddr *addr)

@@ -3,8 +3,9 @@
  *
  * The calls of librdmacm that make and end connections, and the QPs that
  * librdmacm moves on the way, as the library and the kernel's ucma implement
- * them together: what they check, in which order, and which state the
- * objects have after. */
+ * them together: what they check, in which order, and which state the objects
+ * have after. Static functions run on the thread of their caller: one thread of
+ * the world runs at a time (world.h). */
 #include <errno.h>
 #include <string.h>
 
@@ -14,13 +15,15 @@
 
 /* --- connecting -------------------------------------------------------- */
 
+/* Called by param_is_good(). */
 static bool
 depth_is_good(uint8_t depth, uint8_t most)
 {
     return depth <= most || depth == RDMA_MAX_RESP_RES;
 }
 
-/* librdmacm's own check, before it calls the kernel. */
+/* librdmacm's own check, before it calls the kernel. Called by rdma_connect()
+ * and rdma_accept(). */
 static bool
 param_is_good(const struct fake__id *k, const struct rdma_conn_param *param)
 {
@@ -31,18 +34,21 @@ param_is_good(const struct fake__id *k, const struct rdma_conn_param *param)
             depth_is_good(param->initiator_depth, host->reads_out));
 }
 
+/* Called by depths_take(). */
 static uint8_t
 depth_of(uint8_t wish, uint8_t most)
 {
     return wish == RDMA_MAX_RESP_RES ? most : wish;
 }
 
+/* Called by rdma_connect() and accept_send(). */
 static uint8_t
 clamp7(uint8_t n)
 {
     return n > 7 ? 7 : n;
 }
 
+/* Called by rdma_connect() and accept_send(). */
 static void
 data_take(struct fake__id *k, const struct rdma_conn_param *param)
 {
@@ -51,6 +57,7 @@ data_take(struct fake__id *k, const struct rdma_conn_param *param)
         memcpy(k->data, param->private_data, param->private_data_len);
 }
 
+/* Called by rdma_connect() and accept_send(). */
 static void
 qp_take(struct fake__id *k, const struct rdma_conn_param *param)
 {
@@ -62,7 +69,8 @@ qp_take(struct fake__id *k, const struct rdma_conn_param *param)
 }
 
 /* Sets the depths of the request or the answer. The `most` arguments replace
- * "as many as possible", which is also the default without parameters. */
+ * "as many as possible", which is also the default without parameters. Called
+ * by rdma_connect() and rdma_accept(). */
 static void
 depths_take(struct fake__id *k, const struct rdma_conn_param *param,
             uint8_t responder_most, uint8_t initiator_most)
@@ -77,6 +85,7 @@ depths_take(struct fake__id *k, const struct rdma_conn_param *param,
     k->initiator = depth_of(initiator, initiator_most);
 }
 
+/* Called by rdma_connect() and accept_send(). */
 static bool
 data_fits(const struct rdma_conn_param *param, unsigned most)
 {
@@ -109,6 +118,7 @@ rdma_connect(struct rdma_cm_id *id, struct rdma_conn_param *conn_param)
 
 /* --- the QP ------------------------------------------------------------ */
 
+/* Called by attr_of(). */
 static int
 attr_init(const struct fake__id *k, struct ibv_qp_attr *attr, int *mask)
 {
@@ -132,12 +142,14 @@ attr_init(const struct fake__id *k, struct ibv_qp_attr *attr, int *mask)
     return 0;
 }
 
+/* Called by attr_rtr() and attr_rts(). */
 static bool
 peer_is_known(const struct fake__id *k)
 {
     return k->state >= FAKE__REQ_RCVD && k->state <= FAKE__ESTABLISHED;
 }
 
+/* Called by attr_of(). */
 static int
 attr_rtr(const struct fake__id *k, struct ibv_qp_attr *attr, int *mask)
 {
@@ -160,6 +172,7 @@ attr_rtr(const struct fake__id *k, struct ibv_qp_attr *attr, int *mask)
     return 0;
 }
 
+/* Called by attr_of(). */
 static int
 attr_rts(const struct fake__id *k, struct ibv_qp_attr *attr, int *mask)
 {
@@ -175,6 +188,7 @@ attr_rts(const struct fake__id *k, struct ibv_qp_attr *attr, int *mask)
     return 0;
 }
 
+/* Called by rdma_init_qp_attr() and qp_move(). */
 static int
 attr_of(const struct fake__id *k, struct ibv_qp_attr *attr, int *mask)
 {
@@ -203,7 +217,8 @@ rdma_init_qp_attr(struct rdma_cm_id *id, struct ibv_qp_attr *qp_attr,
     return fake__result(attr_of(fake__id_of(id), qp_attr, qp_attr_mask));
 }
 
-/* Moves the QP to `state`, with the kernel's attributes. */
+/* Moves the QP to `state`, with the kernel's attributes. Called by
+ * qp_connect(), qp_ready_ud() and rdma_create_qp(). */
 static int
 qp_move(struct fake__id *k, enum ibv_qp_state state)
 {
@@ -214,7 +229,8 @@ qp_move(struct fake__id *k, enum ibv_qp_state state)
 }
 
 /* Moves the QP to INIT once more, like librdmacm: only now are the depths
- * known, and with them the access flags. */
+ * known, and with them the access flags. Called by fake__conn_response() and
+ * rdma_accept(). */
 static int
 qp_connect(struct fake__id *k)
 {
@@ -225,6 +241,7 @@ qp_connect(struct fake__id *k)
     return err != 0 ? err : qp_move(k, IBV_QPS_RTS);
 }
 
+/* Called in cm.c and this file. */
 void
 fake__conn_qp_error(struct fake__id *k)
 {
@@ -236,6 +253,7 @@ fake__conn_qp_error(struct fake__id *k)
     qp->state = IBV_QPS_ERR;
 }
 
+/* Called by event_process() (cm.c). */
 bool
 fake__conn_response(struct fake__id *k)
 {
@@ -246,7 +264,7 @@ fake__conn_response(struct fake__id *k)
     return false;
 }
 
-/* Moves a datagram QP to RTS at once. */
+/* Moves a datagram QP to RTS at once. Called by rdma_create_qp(). */
 static int
 qp_ready_ud(struct fake__id *k)
 {
@@ -306,6 +324,7 @@ rdma_destroy_qp(struct rdma_cm_id *id)
 
 /* --- answering --------------------------------------------------------- */
 
+/* Called by accept_send() and rdma_accept(). */
 static bool
 is_request(const struct fake__id *k)
 {
@@ -313,7 +332,7 @@ is_request(const struct fake__id *k)
 }
 
 /* The kernel's part of an accept. Private data that is too long also rejects
- * the request. */
+ * the request. Called by rdma_accept(). */
 static int
 accept_send(struct fake__id *k, const struct rdma_conn_param *param)
 {

@@ -2,8 +2,9 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Ids, event channels and events of the simulated rdma_cm: their owners and
- * queues, and what happens to them when a process ends or a device is
- * removed. */
+ * queues, and what happens to them when a process ends or a device is removed.
+ * Static functions run on the thread of their caller: one thread of the world
+ * runs at a time (world.h). */
 #include <string.h>
 
 #include "fake/cm.h"
@@ -27,12 +28,14 @@ static struct {
 
 /* --- ids --------------------------------------------------------------- */
 
+/* Called in cm_addr.c and cm_peer.c. */
 struct fake__id *
 fake__id_first(void)
 {
     return cm.ids;
 }
 
+/* Called by rdma_create_id() (cm.c) and child_new() (cm_peer.c). */
 struct fake__id *
 fake__id_new(struct fake_process *p, struct fake__cm_channel *channel,
              enum rdma_port_space ps)
@@ -50,8 +53,8 @@ fake__id_new(struct fake_process *p, struct fake__cm_channel *channel,
     return id;
 }
 
-/* Removes the id from the list; its own links stay, for loops that are at
- * it. */
+/* Removes the id from the list; its own links stay, for loops that are at it.
+ * Called by fake__id_close(). */
 static void
 id_unlink(struct fake__id *id)
 {
@@ -63,6 +66,7 @@ id_unlink(struct fake__id *id)
         cm.ids = id->next;
 }
 
+/* Called by rdma_create_id() (cm.c) and fake__cm_event_open(). */
 void
 fake__id_open(struct fake__id *id, void *context)
 {
@@ -77,6 +81,7 @@ fake__id_open(struct fake__id *id, void *context)
     id->process->census.ids++;
 }
 
+/* Called by rdma_destroy_id() (cm.c) and child_refuse() and fake__cm_exit(). */
 void
 fake__id_close(struct fake__id *id)
 {
@@ -91,6 +96,7 @@ fake__id_close(struct fake__id *id)
     id->process->census.ids--;
 }
 
+/* Called in cm.c and this file. */
 void
 fake__id_query(struct fake__id *id)
 {
@@ -107,6 +113,7 @@ fake__id_query(struct fake__id *id)
 
 /* --- channels ---------------------------------------------------------- */
 
+/* Called by rdma_create_event_channel() and rdma_create_id() (cm.c). */
 struct fake__cm_channel *
 fake__cm_channel_new(struct fake_process *p)
 {
@@ -125,6 +132,8 @@ fake__cm_channel_new(struct fake_process *p)
     return c;
 }
 
+/* Called by rdma_destroy_event_channel() and rdma_destroy_id() (cm.c) and
+ * channels_exit(). */
 void
 fake__cm_channel_close(struct fake__cm_channel *c)
 {
@@ -140,6 +149,7 @@ fake__cm_channel_close(struct fake__cm_channel *c)
     c->process->census.event_channels--;
 }
 
+/* Called by fake__cm_channel_move() and event_put(). */
 static void
 channel_put(struct fake__cm_channel *c, struct fake__cm_event *ev)
 {
@@ -150,6 +160,7 @@ channel_put(struct fake__cm_channel *c, struct fake__cm_event *ev)
         fake__fd_ready(c->fd, true);
 }
 
+/* Called by fake__cm_channel_take() and channel_pick(). */
 static struct fake__cm_event *
 channel_remove(struct fake__cm_channel *c, struct fake__cm_event **at)
 {
@@ -163,6 +174,7 @@ channel_remove(struct fake__cm_channel *c, struct fake__cm_event **at)
     return ev;
 }
 
+/* Called by fake__cm_event_get() (cm.c). */
 struct fake__cm_event *
 fake__cm_channel_take(struct fake__cm_channel *c)
 {
@@ -178,7 +190,8 @@ fake__cm_channel_take(struct fake__cm_channel *c)
     return ev;
 }
 
-/* Removes and returns the oldest event of the id; NULL when there is none. */
+/* Removes and returns the oldest event of the id; NULL when there is none.
+ * Called by fake__cm_channel_move() and fake__cm_channel_purge(). */
 static struct fake__cm_event *
 channel_pick(struct fake__cm_channel *c, const struct fake__id *id)
 {
@@ -190,6 +203,7 @@ channel_pick(struct fake__cm_channel *c, const struct fake__id *id)
     return NULL;
 }
 
+/* Called by rdma_migrate_id() (cm.c). */
 void
 fake__cm_channel_move(struct fake__id *id, struct fake__cm_channel *to)
 {
@@ -204,6 +218,7 @@ fake__cm_channel_move(struct fake__id *id, struct fake__cm_channel *to)
         channel_put(to, ev);
 }
 
+/* Called by fake__cm_channel_purge() and event_put(). */
 static void
 child_refuse(struct fake__id *child)
 {
@@ -211,6 +226,7 @@ child_refuse(struct fake__id *child)
     fake__id_close(child);
 }
 
+/* Called by rdma_destroy_id() (cm.c) and fake__cm_exit(). */
 void
 fake__cm_channel_purge(struct fake__id *id)
 {
@@ -224,6 +240,7 @@ fake__cm_channel_purge(struct fake__id *id)
 
 /* --- events ------------------------------------------------------------ */
 
+/* Called in this file and cm_peer.c. */
 struct fake__cm_event *
 fake__cm_event_new(struct fake__id *id, enum rdma_cm_event_type type,
                    int status)
@@ -236,6 +253,7 @@ fake__cm_event_new(struct fake__id *id, enum rdma_cm_event_type type,
     return ev;
 }
 
+/* fake__after() runs it later for fake__cm_event_give(), on any thread. */
 static void
 event_put(void *obj, uint64_t n)
 {
@@ -251,6 +269,7 @@ event_put(void *obj, uint64_t n)
     }
 }
 
+/* Called in this file and cm_peer.c. */
 void
 fake__cm_event_give(struct fake__cm_event *ev)
 {
@@ -268,6 +287,7 @@ fake__cm_event_give(struct fake__cm_event *ev)
         event_put(ev, 0);
 }
 
+/* Called in cm.c, this file, cm_peer.c and cm_wire.c. */
 void
 fake__cm_tell(struct fake__id *id, enum rdma_cm_event_type type, int status)
 {
@@ -293,6 +313,7 @@ fake_cm_former(bool former)
     fake__world.former_cm = former;
 }
 
+/* Called by fake__cm_event_open(). */
 static struct event_handle *
 event_handle_new(struct fake__id *id)
 {
@@ -308,6 +329,7 @@ event_handle_new(struct fake__id *id)
     return h;
 }
 
+/* Called by fake__cm_event_open(). */
 static void
 event_fill(struct event_handle *h, const struct fake__cm_event *ev)
 {
@@ -329,7 +351,7 @@ event_fill(struct event_handle *h, const struct fake__cm_event *ev)
 }
 
 /* True if the event updates the program's id. Other events must not, as other
- * threads may read the id. */
+ * threads may read the id. Called by fake__cm_event_open(). */
 static bool
 is_news_of_address(enum rdma_cm_event_type type)
 {
@@ -337,6 +359,7 @@ is_news_of_address(enum rdma_cm_event_type type)
            type == RDMA_CM_EVENT_CONNECT_REQUEST;
 }
 
+/* Called by fake__cm_event_get() (cm.c). */
 struct rdma_cm_event *
 fake__cm_event_open(struct fake__cm_event *ev)
 {
@@ -356,7 +379,8 @@ fake__cm_event_open(struct fake__cm_event *ev)
 }
 
 /* Fills an acknowledged event and its private data with garbage. A later access
- * is seen by the address sanitizer once another event was acknowledged. */
+ * is seen by the address sanitizer once another event was acknowledged. Called
+ * by fake__cm_event_close(). */
 static void
 event_poison(struct event_handle *h)
 {
@@ -366,6 +390,7 @@ event_poison(struct event_handle *h)
     cm.acked = h;
 }
 
+/* Called in cm.c, this file and cm_sync.c. */
 void
 fake__cm_event_close(struct rdma_cm_event *event)
 {
@@ -387,6 +412,7 @@ fake__cm_event_close(struct rdma_cm_event *event)
 
 /* --- removal and exit -------------------------------------------------- */
 
+/* Called by fake__cm_exit(). */
 static struct fake__id *
 id_of_process(const struct fake_process *p)
 {
@@ -397,6 +423,7 @@ id_of_process(const struct fake_process *p)
     return id;
 }
 
+/* Called by fake__cm_exit(). */
 static void
 events_exit(struct fake_process *p)
 {
@@ -409,6 +436,7 @@ events_exit(struct fake_process *p)
     }
 }
 
+/* Called by fake__cm_exit(). */
 static void
 channels_exit(struct fake_process *p)
 {
@@ -421,6 +449,7 @@ channels_exit(struct fake_process *p)
     }
 }
 
+/* Called by fake__process_end() (process.c). */
 void
 fake__cm_exit(struct fake_process *p)
 {
@@ -438,6 +467,7 @@ fake__cm_exit(struct fake_process *p)
     p->census.events = 0;
 }
 
+/* Called by fake_device_remove() (host.c). */
 void
 fake__cm_device_gone(struct fake_host *host)
 {
@@ -451,6 +481,7 @@ fake__cm_device_gone(struct fake_host *host)
     }
 }
 
+/* Called by world_free() (process.c). */
 void
 fake__cm_end(void)
 {

@@ -1,13 +1,16 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * How a kernel of the simulated hosts handles a message that arrives. */
+ * How a kernel of the simulated hosts handles a message that arrives. Static
+ * functions run on the thread of their caller: one thread of the world runs at
+ * a time (world.h). */
 #include <string.h>
 
 #include "fake/cm.h"
 
 /* --- events ------------------------------------------------------------ */
 
+/* Called by on_rej() and on_sidr_rep(). */
 static void
 event_give(struct fake__id *id, enum rdma_cm_event_type type, int status,
            const struct fake__message *m)
@@ -19,7 +22,8 @@ event_give(struct fake__id *id, enum rdma_cm_event_type type, int status,
     fake__cm_event_give(ev);
 }
 
-/* Mirrors the peer's view: READs that the peer initiates, we respond to. */
+/* Mirrors the peer's view: READs that the peer initiates, we respond to. Called
+ * by request_give() and response_take(). */
 static void
 event_conn(struct rdma_conn_param *conn, const struct fake__message *m)
 {
@@ -32,6 +36,7 @@ event_conn(struct rdma_conn_param *conn, const struct fake__message *m)
     conn->qp_num = m->qpn;
 }
 
+/* Called by on_sidr_rep(). */
 static void
 event_ud(struct rdma_ud_param *ud, const struct fake__message *m)
 {
@@ -46,13 +51,15 @@ event_ud(struct rdma_ud_param *ud, const struct fake__message *m)
 
 /* --- requests ---------------------------------------------------------- */
 
-/* True in the states in which the kernel holds the peer's QP number. */
+/* True in the states in which the kernel holds the peer's QP number. Called by
+ * stale_find(). */
 static bool
 holds_peer_qpn(const struct fake__id *id)
 {
     return id->state >= FAKE__REQ_RCVD && id->state <= FAKE__DREQ_RCVD;
 }
 
+/* Called by on_req(). */
 static struct fake__id *
 stale_find(const struct fake__message *m)
 {
@@ -64,6 +71,7 @@ stale_find(const struct fake__message *m)
     return NULL;
 }
 
+/* Called by on_req(). */
 static void
 stale_refuse(struct fake__id *old, const struct fake__message *m)
 {
@@ -72,6 +80,7 @@ stale_refuse(struct fake__id *old, const struct fake__message *m)
         fake__wire_state_say(old, FAKE__DREQ_SENT);
 }
 
+/* Called by on_req() and on_sidr_req(). */
 static bool
 is_repeated(const struct fake__message *m)
 {
@@ -81,6 +90,7 @@ is_repeated(const struct fake__message *m)
            child->state != FAKE__ENDED;
 }
 
+/* Called by request_give(). */
 static struct fake__id *
 child_new(struct fake__id *listener, const struct fake__message *m)
 {
@@ -106,7 +116,7 @@ child_new(struct fake__id *listener, const struct fake__message *m)
 }
 
 /* The server's kernel confirms the request by MRA, and the client's kernel then
- * waits without a timeout. SIDR has no MRA. */
+ * waits without a timeout. SIDR has no MRA. Called by request_give(). */
 static void
 request_heard(struct fake__id *client)
 {
@@ -114,6 +124,7 @@ request_heard(struct fake__id *client)
         client->round++;
 }
 
+/* Called by on_request(). */
 static void
 request_give(struct fake__id *listener, const struct fake__message *m)
 {
@@ -130,6 +141,7 @@ request_give(struct fake__id *listener, const struct fake__message *m)
     fake__cm_event_give(ev);
 }
 
+/* Called by on_request(). */
 static void
 request_refuse(const struct fake__message *m, int reason)
 {
@@ -139,12 +151,14 @@ request_refuse(const struct fake__message *m, int reason)
         fake__wire_answer(m, FAKE__REJ, reason);
 }
 
+/* Called by on_request(). */
 static bool
 takes_family(const struct fake__id *listener, const struct fake__message *m)
 {
     return !listener->afonly || listener->src.ss_family == m->dst.ss_family;
 }
 
+/* Called by on_req() and on_sidr_req(). */
 static void
 on_request(const struct fake__message *m)
 {
@@ -159,6 +173,7 @@ on_request(const struct fake__message *m)
         request_give(listener, m);
 }
 
+/* Called by fake__wire_arrive(). */
 static void
 on_req(const struct fake__message *m)
 {
@@ -173,6 +188,7 @@ on_req(const struct fake__message *m)
         on_request(m);
 }
 
+/* Called by fake__wire_arrive(). */
 static void
 on_sidr_req(const struct fake__message *m)
 {
@@ -182,6 +198,7 @@ on_sidr_req(const struct fake__message *m)
 
 /* --- answers ----------------------------------------------------------- */
 
+/* Called by on_rep(). */
 static void
 response_take(struct fake__id *id, const struct fake__message *m)
 {
@@ -201,6 +218,7 @@ response_take(struct fake__id *id, const struct fake__message *m)
     fake__cm_event_give(ev);
 }
 
+/* Called by on_answer(). */
 static void
 on_rep(struct fake__id *id, const struct fake__message *m)
 {
@@ -210,6 +228,7 @@ on_rep(struct fake__id *id, const struct fake__message *m)
         fake__wire_say(id, FAKE__RTU);
 }
 
+/* Called by on_answer(). */
 static void
 on_rtu(struct fake__id *id)
 {
@@ -219,6 +238,7 @@ on_rtu(struct fake__id *id)
     fake__cm_tell(id, RDMA_CM_EVENT_ESTABLISHED, 0);
 }
 
+/* Called by on_answer(). */
 static void
 on_rej(struct fake__id *id, const struct fake__message *m)
 {
@@ -242,6 +262,7 @@ on_rej(struct fake__id *id, const struct fake__message *m)
     event_give(id, RDMA_CM_EVENT_REJECTED, m->status, m);
 }
 
+/* Called by on_answer(). */
 static void
 on_dreq(struct fake__id *id, const struct fake__message *m)
 {
@@ -261,6 +282,7 @@ on_dreq(struct fake__id *id, const struct fake__message *m)
     }
 }
 
+/* Called by on_answer(). */
 static void
 on_drep(struct fake__id *id)
 {
@@ -270,6 +292,7 @@ on_drep(struct fake__id *id)
     fake__wire_tell_down(id, 0);
 }
 
+/* Called by on_answer(). */
 static void
 on_sidr_rep(struct fake__id *id, const struct fake__message *m)
 {
@@ -292,6 +315,7 @@ on_sidr_rep(struct fake__id *id, const struct fake__message *m)
 
 /* --- receiving --------------------------------------------------------- */
 
+/* Called by fake__wire_arrive(). */
 static void
 on_answer(struct fake__id *id, const struct fake__message *m)
 {
@@ -319,7 +343,8 @@ on_answer(struct fake__id *id, const struct fake__message *m)
     }
 }
 
-/* True if the id belongs to the message's connection. */
+/* True if the id belongs to the message's connection. Called by
+ * fake__wire_arrive(). */
 static bool
 knows(const struct fake__id *id, const struct fake__message *m)
 {
@@ -327,6 +352,7 @@ knows(const struct fake__id *id, const struct fake__message *m)
            (m->from == NULL || id->peer == NULL || id->peer == m->from);
 }
 
+/* Called by message_send() (cm_wire.c). */
 void
 fake__wire_arrive(void *obj, uint64_t n)
 {

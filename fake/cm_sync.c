@@ -3,17 +3,21 @@
  *
  * Synchronous ids, which have no channel of the program: each has its own, and
  * a call that leads to an event waits for it there, as in librdmacm. Connecting
- * is simulated; listening by rdma_get_request() is not. */
+ * is simulated; listening by rdma_get_request() is not. Static functions run on
+ * the thread of their caller: one thread of the world runs at a time
+ * (world.h). */
 #include <errno.h>
 
 #include "fake/cm.h"
 
+/* Called by rdma_create_id() (cm.c). */
 void
 fake__sync_open(struct fake__id *id)
 {
     id->sync = true;
 }
 
+/* Called by fake__sync_complete() and fake__sync_close(). */
 static void
 event_let_go(struct fake__id *id)
 {
@@ -24,7 +28,8 @@ event_let_go(struct fake__id *id)
         fake__cm_event_close(e);
 }
 
-/* The errno that the program gets for the event. */
+/* The errno that the program gets for the event. Called by
+ * fake__sync_complete(). */
 static int
 errno_of(const struct rdma_cm_event *e)
 {
@@ -35,6 +40,8 @@ errno_of(const struct rdma_cm_event *e)
     return e->status < 0 ? -e->status : e->status;
 }
 
+/* Called by rdma_resolve_addr() and rdma_resolve_route() (cm.c) and
+ * rdma_connect() (cm_conn.c). */
 int
 fake__sync_complete(struct fake__id *id)
 {
@@ -46,6 +53,7 @@ fake__sync_complete(struct fake__id *id)
     return fake__result(errno_of(id->handle->event));
 }
 
+/* Called by rdma_destroy_id() (cm.c). */
 void
 fake__sync_close(struct fake__id *id)
 {

@@ -2,7 +2,9 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Messages about connections between the kernels of the simulated hosts, their
- * retries, and what ends an id on either side: after the kernel's ib_cm. */
+ * retries, and what ends an id on either side: after the kernel's ib_cm. Static
+ * functions run on the thread of their caller: one thread of the world runs at
+ * a time (world.h). */
 #include <errno.h>
 #include <string.h>
 
@@ -35,6 +37,7 @@ static const struct {
 
 /* --- sending ----------------------------------------------------------- */
 
+/* Called by message_send(). */
 static struct fake__fate
 message_note(const struct fake__message *m)
 {
@@ -47,6 +50,7 @@ message_note(const struct fake__message *m)
     return fake__note("%s: %s -> %s", who, what, m->to_host->name);
 }
 
+/* Called by message_send(). */
 static void
 message_alter(struct fake__message *m)
 {
@@ -54,7 +58,8 @@ message_alter(struct fake__message *m)
         m->data[fake__random(m->data_len)] ^= (uint8_t)(1 << fake__random(8));
 }
 
-/* Messages of one id stay in order, except for faults. */
+/* Messages of one id stay in order, except for faults. Called by
+ * message_send(). */
 static uint64_t
 message_delay(const struct fake__message *m)
 {
@@ -68,6 +73,7 @@ message_delay(const struct fake__message *m)
     return at - fake__world.now;
 }
 
+/* Called by fake__wire_answer(), fake__wire_say(), say_data() and say_rej(). */
 static void
 message_send(struct fake__message *m)
 {
@@ -84,6 +90,7 @@ message_send(struct fake__message *m)
     fake__after(message_delay(m) + fate.delay, fake__wire_arrive, m, 0);
 }
 
+/* Called by fake__wire_answer() and message_of(). */
 static struct fake__message *
 message_new(enum fake__message_kind kind, struct fake_host *from,
             struct fake_host *to, int status)
@@ -98,7 +105,7 @@ message_new(enum fake__message_kind kind, struct fake_host *from,
     return m;
 }
 
-/* Answers a message for which the kernel has no id. */
+/* Answers a message for which the kernel has no id. Called in cm_peer.c. */
 void
 fake__wire_answer(const struct fake__message *m, enum fake__message_kind kind,
                   int status)
@@ -110,6 +117,7 @@ fake__wire_answer(const struct fake__message *m, enum fake__message_kind kind,
     message_send(reply);
 }
 
+/* Called by fake__wire_say(), say_data() and say_rej(). */
 static struct fake__message *
 message_of(struct fake__id *id, enum fake__message_kind kind, int status)
 {
@@ -133,12 +141,14 @@ message_of(struct fake__id *id, enum fake__message_kind kind, int status)
     return m;
 }
 
+/* Called in cm_peer.c and this file. */
 void
 fake__wire_say(struct fake__id *id, enum fake__message_kind kind)
 {
     message_send(message_of(id, kind, 0));
 }
 
+/* Called by say_state() and fake__wire_accept(). */
 static void
 say_data(struct fake__id *id, enum fake__message_kind kind, int status)
 {
@@ -148,6 +158,7 @@ say_data(struct fake__id *id, enum fake__message_kind kind, int status)
     message_send(m);
 }
 
+/* Called by fake__wire_reject() and say_goodbye(). */
 static void
 say_rej(struct fake__id *id, int reason, const void *data, uint8_t len)
 {
@@ -163,6 +174,7 @@ say_rej(struct fake__id *id, int reason, const void *data, uint8_t len)
 
 /* --- states and timers ------------------------------------------------- */
 
+/* Called in cm_peer.c and this file. */
 void
 fake__wire_state_set(struct fake__id *id, enum fake__id_state state)
 {
@@ -171,6 +183,8 @@ fake__wire_state_set(struct fake__id *id, enum fake__id_state state)
     id->tries = 0;
 }
 
+/* fake__after() runs it later for fake__wire_timewait_enter(), on any
+ * thread. */
 static void
 timewait_over(void *obj, uint64_t round)
 {
@@ -182,6 +196,7 @@ timewait_over(void *obj, uint64_t round)
     fake__cm_tell(id, RDMA_CM_EVENT_TIMEWAIT_EXIT, 0);
 }
 
+/* Called in cm_peer.c and this file. */
 void
 fake__wire_timewait_enter(struct fake__id *id)
 {
@@ -189,7 +204,8 @@ fake__wire_timewait_enter(struct fake__id *id)
     fake__after(TIMEWAIT, timewait_over, id, id->round);
 }
 
-/* Gives DISCONNECTED at most once for each id. */
+/* Gives DISCONNECTED at most once for each id. Called by on_dreq() and
+ * on_drep() (cm_peer.c) and give_up(). */
 void
 fake__wire_tell_down(struct fake__id *id, int status)
 {
@@ -199,6 +215,7 @@ fake__wire_tell_down(struct fake__id *id, int status)
     fake__cm_tell(id, RDMA_CM_EVENT_DISCONNECTED, status);
 }
 
+/* Called by retry(). */
 static void
 give_up(struct fake__id *id)
 {
@@ -211,7 +228,8 @@ give_up(struct fake__id *id)
     }
 }
 
-/* Sends the message of the id's state. */
+/* Sends the message of the id's state. Called by retry() and
+ * fake__wire_state_say(). */
 static void
 say_state(struct fake__id *id)
 {
@@ -234,7 +252,8 @@ say_state(struct fake__id *id)
 }
 
 /* The kernel reports that the neighbour is unreachable. This is a hint: the
- * kernel goes on trying. */
+ * kernel goes on trying. fake__after() runs it later for neighbour_watch(), on
+ * any thread. */
 static void
 neighbour_gone(void *obj, uint64_t round)
 {
@@ -245,6 +264,7 @@ neighbour_gone(void *obj, uint64_t round)
         fake__cm_tell(id, RDMA_CM_EVENT_UNREACHABLE, -ETIMEDOUT);
 }
 
+/* Called by fake__wire_state_say(). */
 static void
 neighbour_watch(struct fake__id *id)
 {
@@ -253,6 +273,8 @@ neighbour_watch(struct fake__id *id)
         fake__after(NEIGHBOUR_GONE, neighbour_gone, id, id->round);
 }
 
+/* fake__after() runs it later for retry() and fake__wire_state_say(), on any
+ * thread. */
 static void
 retry(void *obj, uint64_t round)
 {
@@ -268,7 +290,8 @@ retry(void *obj, uint64_t round)
     say_state(id);
 }
 
-/* Sets the state and sends its message, until there is an answer. */
+/* Sets the state and sends its message, until there is an answer. Called in
+ * cm_peer.c and this file. */
 void
 fake__wire_state_say(struct fake__id *id, enum fake__id_state state)
 {
@@ -280,6 +303,7 @@ fake__wire_state_say(struct fake__id *id, enum fake__id_state state)
 
 /* --- calls of the program ---------------------------------------------- */
 
+/* Called by rdma_connect() (cm_conn.c). */
 void
 fake__wire_connect(struct fake__id *id)
 {
@@ -287,6 +311,7 @@ fake__wire_connect(struct fake__id *id)
                          fake__id_is_ud(id) ? FAKE__SIDR_SENT : FAKE__REQ_SENT);
 }
 
+/* Called by accept_send() (cm_conn.c). */
 void
 fake__wire_accept(struct fake__id *id)
 {
@@ -298,6 +323,7 @@ fake__wire_accept(struct fake__id *id)
     }
 }
 
+/* Called by accept_send() and rdma_reject() (cm_conn.c). */
 bool
 fake__wire_reject(struct fake__id *id, const void *data, uint8_t len)
 {
@@ -318,6 +344,7 @@ fake__wire_reject(struct fake__id *id, const void *data, uint8_t len)
     return true;
 }
 
+/* Called by fake__conn_response() and rdma_establish() (cm_conn.c). */
 bool
 fake__wire_establish(struct fake__id *id)
 {
@@ -328,6 +355,7 @@ fake__wire_establish(struct fake__id *id)
     return true;
 }
 
+/* Called by rdma_disconnect() (cm_conn.c). */
 void
 fake__wire_disconnect(struct fake__id *id)
 {
@@ -339,7 +367,8 @@ fake__wire_disconnect(struct fake__id *id)
     }
 }
 
-/* A destroyed id sends its last message once. */
+/* A destroyed id sends its last message once. Called by
+ * fake__wire_destroy(). */
 static void
 say_goodbye(struct fake__id *id, enum fake__id_state state)
 {
@@ -364,6 +393,8 @@ say_goodbye(struct fake__id *id, enum fake__id_state state)
     }
 }
 
+/* Called by rdma_destroy_id() (cm.c) and child_refuse() and fake__cm_exit()
+ * (cm_event.c). */
 void
 fake__wire_destroy(struct fake__id *id)
 {
@@ -376,6 +407,7 @@ fake__wire_destroy(struct fake__id *id)
     say_goodbye(id, state);
 }
 
+/* Called by fake__cm_device_gone() (cm_event.c). */
 void
 fake__wire_forget(struct fake__id *id)
 {

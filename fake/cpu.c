@@ -3,7 +3,8 @@
  *
  * The processor of a world. Only one of its threads runs at a time, so all are
  * bound to the same processor: waking a thread on another costs ten times as
- * much. */
+ * much. Static functions run on the thread of their caller: one thread of the
+ * world runs at a time (world.h). */
 #define _GNU_SOURCE /* sched_setaffinity() */
 #include <sched.h>
 
@@ -27,6 +28,7 @@ static struct {
 /* The processor that the calling thread is bound to; at first its creator's. */
 static _Thread_local int mine = -1;
 
+/* Called by fake__cpu_begin() and fake__cpu_look(). */
 static uint64_t
 real_clock(clockid_t clock)
 {
@@ -36,6 +38,7 @@ real_clock(clockid_t clock)
     return (uint64_t)t.tv_sec * FAKE__S + (uint64_t)t.tv_nsec;
 }
 
+/* Called by fake__cpu_begin() and baton_await() (sched.c). */
 void
 fake__cpu_follow(void)
 {
@@ -49,7 +52,8 @@ fake__cpu_follow(void)
     mine = C.cpu;
 }
 
-/* Also called in a process forked from the world. */
+/* Also called in a process forked from the world. Called by fake__cpu_begin()
+ * and fake__threads_end() (sched.c). */
 void
 fake__cpu_end(void)
 {
@@ -59,6 +63,7 @@ fake__cpu_end(void)
     C.cpu = mine = -1;
 }
 
+/* Called by fake__threads_begin() (sched.c). */
 void
 fake__cpu_begin(void)
 {
@@ -78,6 +83,7 @@ fake__cpu_begin(void)
     fake__cpu_follow();
 }
 
+/* Called by fake__cpu_look(). */
 static int
 cpu_after(int cpu)
 {
@@ -88,7 +94,8 @@ cpu_after(int cpu)
 }
 
 /* A world that shares its processor moves to the next one. It moves in one of
- * two cases, by the real clock, so that two worlds do not both move at once. */
+ * two cases, by the real clock, so that two worlds do not both move at once.
+ * Called by schedule() (sched.c). */
 void
 fake__cpu_look(void)
 {

@@ -1,7 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Completion queues and their channels. */
+ * Completion queues and their channels. Static functions run on the thread of
+ * their caller: one thread of the world runs at a time (world.h). */
 #include <errno.h>
 #include <string.h>
 
@@ -30,6 +31,7 @@ ibv_create_comp_channel(struct ibv_context *context)
     return &h->pub;
 }
 
+/* Called by ibv_destroy_comp_channel(), ibv_get_cq_event() and cq_new(). */
 static struct fake__channel *
 channel_of(struct ibv_comp_channel *channel)
 {
@@ -49,6 +51,7 @@ ibv_destroy_comp_channel(struct ibv_comp_channel *channel)
     return 0;
 }
 
+/* Called by channel_event() and channel_take(). */
 static void
 channel_append(struct fake__channel *ch, struct fake__cq *cq)
 {
@@ -60,6 +63,7 @@ channel_append(struct fake__channel *ch, struct fake__cq *cq)
     ch->last = cq;
 }
 
+/* Called by channel_take() and fake__cq_die(). */
 static void
 channel_remove(struct fake__channel *ch, struct fake__cq *cq)
 {
@@ -77,6 +81,7 @@ channel_remove(struct fake__channel *ch, struct fake__cq *cq)
     cq->next = NULL;
 }
 
+/* Called by channel_event(), channel_take() and fake__cq_die(). */
 static void
 channel_ready(struct fake__channel *ch)
 {
@@ -84,7 +89,8 @@ channel_ready(struct fake__channel *ch)
         fake__fd_ready(ch->fd, ch->first != NULL);
 }
 
-/* The CQ is in the channel's queue once, with any number of events. */
+/* The CQ is in the channel's queue once, with any number of events. Called by
+ * notify(). */
 static void
 channel_event(struct fake__cq *cq)
 {
@@ -95,6 +101,7 @@ channel_event(struct fake__cq *cq)
     channel_ready(cq->channel);
 }
 
+/* Called by ibv_get_cq_event(). */
 static struct fake__cq *
 channel_take(struct fake__channel *ch)
 {
@@ -143,7 +150,8 @@ ibv_ack_cq_events(struct ibv_cq *cq, unsigned nevents)
 
 /* --- adding completions ------------------------------------------------ */
 
-/* Grows the ring as needed: queues of 32767 stay mostly empty. */
+/* Grows the ring as needed: queues of 32767 stay mostly empty. Called by
+ * add(). */
 static void
 ring_grow(struct fake__cq *cq)
 {
@@ -160,6 +168,7 @@ ring_grow(struct fake__cq *cq)
     cq->head = 0;
 }
 
+/* Called by add(). */
 static void
 overrun(struct fake__cq *cq)
 {
@@ -177,6 +186,7 @@ overrun(struct fake__cq *cq)
     }
 }
 
+/* Called by add(). */
 static void
 notify(struct fake__cq *cq, const struct fake__cqe *e)
 {
@@ -192,13 +202,15 @@ notify(struct fake__cq *cq, const struct fake__cqe *e)
 }
 
 /* True if the completion must be dropped. A real adapter's library removes the
- * completions of a QP that is destroyed or reset; Soft-RoCE's leaves them. */
+ * completions of a QP that is destroyed or reset; Soft-RoCE's leaves them.
+ * Called by add(). */
 static bool
 stale(const struct fake__cqe *e)
 {
     return !fake__rxe() && (e->qp->obj.dead || e->qp->resets != e->reset);
 }
 
+/* Called by add_late() and add_later(). */
 static void
 add(struct fake__cq *cq, const struct fake__cqe *e)
 {
@@ -218,6 +230,7 @@ struct late {
     struct fake__cqe e;
 };
 
+/* fake__after() runs it later for add_later(), on any thread. */
 static void
 add_late(void *obj, uint64_t n)
 {
@@ -228,7 +241,7 @@ add_late(void *obj, uint64_t n)
 }
 
 /* Adds a delayed completion. Later completions of the same queue of the QP come
- * no earlier. */
+ * no earlier. Called by fake__cq_complete(). */
 static void
 add_later(struct fake__cq *cq, const struct fake__cqe *e, uint64_t delay)
 {
@@ -248,6 +261,7 @@ add_later(struct fake__cq *cq, const struct fake__cqe *e, uint64_t delay)
     fake__after(at - now, add_late, l, 0);
 }
 
+/* Called by fake__qp_sent() and fake__qp_received() (qp.c). */
 void
 fake__cq_complete(struct fake__cq *cq, const struct fake__cqe *e)
 {
@@ -264,6 +278,7 @@ fake__cq_complete(struct fake__cq *cq, const struct fake__cqe *e)
         fake__qp_error(e->qp);
 }
 
+/* Called by qp_reset() and fake__qp_die() (qp.c). */
 void
 fake__cq_forget(struct fake__cq *cq, const struct fake__qp *qp)
 {
@@ -280,6 +295,7 @@ fake__cq_forget(struct fake__cq *cq, const struct fake__qp *qp)
 
 /* --- polling ----------------------------------------------------------- */
 
+/* Called by fake__poll_cq(). */
 static void
 take(struct fake__cq *cq, struct ibv_wc *wc)
 {
@@ -294,6 +310,8 @@ take(struct fake__cq *cq, struct ibv_wc *wc)
     cq->n--;
 }
 
+/* ops.poll_cq of each context (verbs.c): ibv_poll_cq() of the program calls
+ * it. */
 int
 fake__poll_cq(struct ibv_cq *cq, int n, struct ibv_wc *wc)
 {
@@ -310,6 +328,8 @@ fake__poll_cq(struct ibv_cq *cq, int n, struct ibv_wc *wc)
     return got;
 }
 
+/* ops.req_notify_cq of each context (verbs.c): ibv_req_notify_cq() of the
+ * program calls it. */
 int
 fake__req_notify_cq(struct ibv_cq *cq, int solicited_only)
 {
@@ -325,6 +345,7 @@ fake__req_notify_cq(struct ibv_cq *cq, int solicited_only)
 
 /* --- creation and destruction ------------------------------------------ */
 
+/* Called by ibv_create_cq(). */
 static struct ibv_cq *
 cq_new(struct ibv_context *context, int cqe, void *cq_context,
        struct ibv_comp_channel *channel)
@@ -383,6 +404,7 @@ ibv_resize_cq(struct ibv_cq *cq, int cqe)
     return 0;
 }
 
+/* Called by ibv_destroy_cq() and object_die() (verbs.c). */
 void
 fake__cq_die(struct fake__cq *cq)
 {

@@ -2,7 +2,9 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Descriptors of the world: epoll, eventfd, timerfd, and those of channels.
- * Numbers from FIRST up are simulated, all others are the system's. */
+ * Numbers from FIRST up are simulated, all others are the system's. Static
+ * functions run on the thread of their caller: one thread of the world runs at
+ * a time (world.h). */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -46,6 +48,7 @@ static struct {
     char any; /* its address is the key to wait for descriptors */
 } F;
 
+/* Called by most functions of this file. */
 static struct file *
 file_of(int fd)
 {
@@ -57,7 +60,8 @@ file_of(int fd)
     return f->kind == KIND_CLOSED ? NULL : f;
 }
 
-/* Creates a descriptor with the lowest free number. */
+/* Creates a descriptor with the lowest free number. Called by fake__fd_new(),
+ * __wrap_epoll_create1(), __wrap_eventfd() and __wrap_timerfd_create(). */
 static int
 file_new(enum kind kind, struct fake_process *p)
 {
@@ -82,7 +86,8 @@ file_new(enum kind kind, struct fake_process *p)
 
 static bool is_ready(const struct file *f);
 
-/* True if a watched descriptor is ready. One epoll may watch another. */
+/* True if a watched descriptor is ready. One epoll may watch another. Called by
+ * is_ready(). */
 static bool
 watches_ready(const struct file *f)
 {
@@ -96,6 +101,7 @@ watches_ready(const struct file *f)
     return false;
 }
 
+/* Called by watches_ready(), epoll_take(), poll_take() and timer_read(). */
 static bool
 is_ready(const struct file *f)
 {
@@ -111,7 +117,8 @@ is_ready(const struct file *f)
     }
 }
 
-/* Waits until some descriptor may be ready; false on timeout. */
+/* Waits until some descriptor may be ready; false on timeout. Called by
+ * __wrap_epoll_wait(), __wrap_poll() and timer_read(). */
 static bool
 await_any(uint64_t until)
 {
@@ -126,6 +133,7 @@ await_any(uint64_t until)
     return fake__block(&F.any, alarm) || alarm < until;
 }
 
+/* Called by file_close() and __wrap_epoll_ctl(). */
 static struct watch *
 watch_find(struct file *f, int fd)
 {
@@ -136,7 +144,8 @@ watch_find(struct file *f, int fd)
 }
 
 /* Closes a descriptor and removes it from every epoll; otherwise the next one
- * with its number would seem to be watched. */
+ * with its number would seem to be watched. Called by fake__fds_exit(),
+ * fake__fd_close() and __wrap_close(). */
 static void
 file_close(unsigned i)
 {
@@ -151,6 +160,7 @@ file_close(unsigned i)
     }
 }
 
+/* Called by fake__process_end() (process.c). */
 void
 fake__fds_exit(struct fake_process *p)
 {
@@ -159,6 +169,7 @@ fake__fds_exit(struct fake_process *p)
             file_close(i);
 }
 
+/* Called by world_free() (process.c). */
 void
 fake__fds_end(void)
 {
@@ -168,12 +179,15 @@ fake__fds_end(void)
 
 /* --- for verbs and rdma_cm --------------------------------------------- */
 
+/* Called by fake__cm_channel_new() (cm_event.c), ibv_create_comp_channel()
+ * (cq.c) and context_open() (verbs.c). */
 int
 fake__fd_new(struct fake_process *p)
 {
     return file_new(KIND_CHANNEL, p);
 }
 
+/* Called in cm_event.c, cq.c and verbs.c. */
 void
 fake__fd_close(int fd)
 {
@@ -183,6 +197,7 @@ fake__fd_close(int fd)
         file_close((unsigned)(fd - FIRST));
 }
 
+/* Called in cm_event.c, cq.c and verbs.c. */
 void
 fake__fd_ready(int fd, bool ready)
 {
@@ -203,6 +218,8 @@ fake__fd_is_nonblocking(int fd)
     return f != NULL && f->nonblocking;
 }
 
+/* Called by fake__cm_event_get() (cm.c), ibv_get_cq_event() (cq.c) and
+ * ibv_get_async_event() (verbs.c). */
 bool
 fake__fd_await(int fd)
 {
@@ -287,6 +304,7 @@ __wrap_epoll_ctl(int epfd, int op, int fd, struct epoll_event *event)
     return 0;
 }
 
+/* Called by __wrap_epoll_wait(). */
 static int
 epoll_take(struct file *f, struct epoll_event *events, int max)
 {
@@ -306,6 +324,7 @@ epoll_take(struct file *f, struct epoll_event *events, int max)
     return n;
 }
 
+/* Called by __wrap_epoll_wait() and __wrap_poll(). */
 static uint64_t
 until_of(int ms)
 {
@@ -330,6 +349,7 @@ __wrap_epoll_wait(int epfd, struct epoll_event *events, int max, int ms)
     return n;
 }
 
+/* Called by __wrap_poll(). */
 static int
 poll_take(struct pollfd *fds, nfds_t n)
 {
@@ -417,6 +437,7 @@ __wrap_timerfd_settime(int fd, int flags, const struct itimerspec *new,
     return 0;
 }
 
+/* Called by __wrap_read(). */
 static ssize_t
 timer_read(struct file *f, void *data)
 {

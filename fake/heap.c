@@ -3,7 +3,8 @@
  *
  * Memory of the processes: the owner of each block, so that a killed process's
  * memory can be freed and an ended one's leaks counted; and allocations that
- * fail. */
+ * fail. Static functions run on the thread of their caller: one thread of the
+ * world runs at a time (world.h). */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +24,7 @@ static struct {
     size_t n, room;
 } H;
 
+/* Called by piece_find(), piece_put() and piece_remove(). */
 static size_t
 place_of(const void *at)
 {
@@ -32,6 +34,7 @@ place_of(const void *at)
            (H.room - 1);
 }
 
+/* Called by forget(). */
 static struct piece *
 piece_find(const void *at)
 {
@@ -44,6 +47,7 @@ piece_find(const void *at)
     return NULL;
 }
 
+/* Called by heap_grow() and piece_add(). */
 static void
 piece_put(struct piece piece)
 {
@@ -54,6 +58,7 @@ piece_put(struct piece piece)
     H.pieces[i] = piece;
 }
 
+/* Called by piece_add(). */
 static void
 heap_grow(void)
 {
@@ -70,6 +75,7 @@ heap_grow(void)
     __real_free(old);
 }
 
+/* Called by keep(). */
 static void
 piece_add(void *at, size_t mapped)
 {
@@ -80,7 +86,8 @@ piece_add(void *at, size_t mapped)
     piece_put((struct piece){at, fake__self(), mapped});
 }
 
-/* Removes an entry and closes the gap. */
+/* Removes an entry and closes the gap. Called by fake__heap_exit() and
+ * forget(). */
 static void
 piece_remove(struct piece *piece)
 {
@@ -103,6 +110,7 @@ piece_remove(struct piece *piece)
     }
 }
 
+/* Called by fake__process_end() (process.c). */
 void
 fake__heap_exit(struct fake_process *p)
 {
@@ -121,6 +129,7 @@ fake__heap_exit(struct fake_process *p)
         fake__heap_exit(p);
 }
 
+/* Called by world_free() (process.c). */
 void
 fake__heap_end(void)
 {
@@ -130,7 +139,7 @@ fake__heap_end(void)
 
 /* --- the calls --------------------------------------------------------- */
 
-/* True if this allocation must fail. */
+/* True if this allocation must fail. Called by most functions of this file. */
 static bool
 strikes(void)
 {
@@ -145,6 +154,7 @@ strikes(void)
     return true;
 }
 
+/* Called by most functions of this file. */
 static void *
 keep(void *p, size_t mapped)
 {
@@ -155,6 +165,7 @@ keep(void *p, size_t mapped)
     return p;
 }
 
+/* Called by __wrap_realloc(), __wrap_free() and __wrap_munmap(). */
 static void
 forget(void *p)
 {

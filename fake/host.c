@@ -1,7 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Hosts, their addresses, and the wires between them. */
+ * Hosts, their addresses, and the wires between them. Static functions run on
+ * the thread of their caller: one thread of the world runs at a time
+ * (world.h). */
 #include <arpa/inet.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +19,7 @@ struct cut {
     struct cut *next;
 };
 
+/* Called by fake_host_new() and fake_device_new(). */
 static struct fake_host *
 host_add(const char *name, const char *addr, struct fake_host *machine)
 {
@@ -61,6 +64,7 @@ fake_device_new(struct fake_host *host, const char *addr)
     return host_add(host->name, addr, host);
 }
 
+/* Called in cm.c, this file and verbs.c. */
 struct fake_host *
 fake__device_next(const struct fake_host *device)
 {
@@ -77,6 +81,8 @@ fake_host_local(void)
     return fake__world.hosts;
 }
 
+/* Called by rdma_get_devices() (cm.c), host_add() and ibv_get_device_list()
+ * (verbs.c). */
 size_t
 fake__device_count(const struct fake_host *host)
 {
@@ -87,6 +93,7 @@ fake__device_count(const struct fake_host *host)
     return n;
 }
 
+/* Called by bind_to(), remote_of() and device_to() (cm.c). */
 struct fake_host *
 fake__host_of_addr(const struct sockaddr *addr)
 {
@@ -109,7 +116,8 @@ fake__host_of_addr(const struct sockaddr *addr)
     return NULL;
 }
 
-/* As in RoCE: an IPv4 address is mapped into IPv6. */
+/* As in RoCE: an IPv4 address is mapped into IPv6. Called in most files of the
+ * fake. */
 void
 fake__gid_of(const struct fake_host *host, union ibv_gid *gid)
 {
@@ -125,6 +133,7 @@ fake__gid_of(const struct fake_host *host, union ibv_gid *gid)
     memcpy(gid->raw + 12, &v4->sin_addr, 4);
 }
 
+/* Called by qp_at(), peer_of() and passes() (qp_wire.c). */
 struct fake_host *
 fake__host_of_gid(const union ibv_gid *gid)
 {
@@ -140,6 +149,7 @@ fake__host_of_gid(const union ibv_gid *gid)
 
 /* --- wires ------------------------------------------------------------- */
 
+/* Called by fake__reaches() and fake_wire_cut(). */
 static struct cut **
 cut_find(const struct fake_host *a, const struct fake_host *b)
 {
@@ -151,6 +161,7 @@ cut_find(const struct fake_host *a, const struct fake_host *b)
     return c;
 }
 
+/* Called in cm.c, cm_peer.c, cm_wire.c and qp_wire.c. */
 bool
 fake__reaches(const struct fake_host *from, const struct fake_host *to)
 {

@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Keys: memory regions and windows, and what they allow. A strict adapter has
- * different rkeys and lkeys for the same memory. */
+ * different rkeys and lkeys for the same memory. Static functions run on the
+ * thread of their caller: one thread of the world runs at a time (world.h). */
 #include <errno.h>
 #include <string.h>
 
@@ -23,6 +24,7 @@ struct mw_handle {
     struct fake__key *key;
 };
 
+/* Called by fake__dealloc_mw() and bind_copy() (qp_post.c). */
 struct fake__key *
 fake__mw_key(struct ibv_mw *mw)
 {
@@ -31,6 +33,7 @@ fake__mw_key(struct ibv_mw *mw)
 
 /* --- keys by number ---------------------------------------------------- */
 
+/* Called by fake__alloc_mw() and region_new(). */
 static struct fake__key *
 key_new(struct fake__pd *pd, enum fake__kind kind, void *handle)
 {
@@ -47,6 +50,8 @@ key_new(struct fake__pd *pd, enum fake__kind kind, void *handle)
     return key;
 }
 
+/* Called by local_piece(), fake__remote_piece(), fake__key_invalidate() and
+ * fake__window_bind(). */
 static struct fake__key *
 key_find(struct fake__device *d, uint32_t number)
 {
@@ -59,6 +64,7 @@ key_find(struct fake__device *d, uint32_t number)
     return key->obj.dead ? NULL : key;
 }
 
+/* Called by fake__key_die(), fake__key_invalidate() and fake__window_bind(). */
 static void
 window_unbind(struct fake__key *key)
 {
@@ -68,6 +74,7 @@ window_unbind(struct fake__key *key)
     key->qp = NULL;
 }
 
+/* Called by key_free() and object_die() (verbs.c). */
 void
 fake__key_die(struct fake__key *key)
 {
@@ -75,6 +82,7 @@ fake__key_die(struct fake__key *key)
     window_unbind(key);
 }
 
+/* Called by fake__dealloc_mw() and ibv_dereg_mr(). */
 static void
 key_free(struct fake__key *key)
 {
@@ -85,6 +93,7 @@ key_free(struct fake__key *key)
 
 /* --- access checks ----------------------------------------------------- */
 
+/* Called by local_piece(), fake__remote_piece() and may_bind(). */
 static bool
 covers(const struct fake__key *key, uint64_t addr, uint64_t length)
 {
@@ -92,6 +101,7 @@ covers(const struct fake__key *key, uint64_t addr, uint64_t length)
            addr - key->start <= key->length - length;
 }
 
+/* Called by fake__local_pieces(). */
 static bool
 local_piece(struct fake__device *d, const struct fake__pd *pd,
             const struct ibv_sge *sge, unsigned access,
@@ -108,6 +118,7 @@ local_piece(struct fake__device *d, const struct fake__pd *pd,
     return true;
 }
 
+/* Called by receive_fill() (qp_respond.c) and own_pieces() (qp_wire.c). */
 bool
 fake__local_pieces(struct fake__device *d, const struct fake__pd *pd,
                    const struct fake__wqe *w, unsigned access,
@@ -122,6 +133,7 @@ fake__local_pieces(struct fake__device *d, const struct fake__pd *pd,
     return true;
 }
 
+/* Called by fake__remote_piece(). */
 static bool
 window_serves(const struct fake__key *key, const struct fake__qp *qp)
 {
@@ -129,6 +141,7 @@ window_serves(const struct fake__key *key, const struct fake__qp *qp)
            (key->type == IBV_MW_TYPE_1 || key->qp == qp);
 }
 
+/* Called by write_carry(), read_carry() and atomic_carry() (qp_respond.c). */
 bool
 fake__remote_piece(struct fake__qp *qp, uint32_t rkey, uint64_t addr,
                    size_t length, unsigned access, struct fake__piece *piece)
@@ -150,6 +163,7 @@ fake__remote_piece(struct fake__qp *qp, uint32_t rkey, uint64_t addr,
     return true;
 }
 
+/* Called by send_carry() (qp_respond.c) and local_carry() (qp_wire.c). */
 bool
 fake__key_invalidate(struct fake__qp *qp, uint32_t rkey)
 {
@@ -165,6 +179,7 @@ fake__key_invalidate(struct fake__qp *qp, uint32_t rkey)
 
 /* --- windows ----------------------------------------------------------- */
 
+/* Called by fake__window_bind(). */
 static bool
 may_bind(const struct fake__qp *qp, const struct fake__wqe *w,
          const struct fake__key *mr)
@@ -187,6 +202,7 @@ may_bind(const struct fake__qp *qp, const struct fake__wqe *w,
             (mr->access & IBV_ACCESS_LOCAL_WRITE) != 0);
 }
 
+/* Called by local_carry() (qp_wire.c). */
 bool
 fake__window_bind(struct fake__qp *qp, const struct fake__wqe *w)
 {
@@ -208,6 +224,8 @@ fake__window_bind(struct fake__qp *qp, const struct fake__wqe *w)
     return true;
 }
 
+/* ops.alloc_mw of each context (verbs.c): ibv_alloc_mw() of the program calls
+ * it. */
 struct ibv_mw *
 fake__alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type)
 {
@@ -233,6 +251,8 @@ fake__alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type)
     return &h->pub;
 }
 
+/* ops.dealloc_mw of each context (verbs.c): ibv_dealloc_mw() of the program
+ * calls it. */
 int
 fake__dealloc_mw(struct ibv_mw *mw)
 {
@@ -242,6 +262,8 @@ fake__dealloc_mw(struct ibv_mw *mw)
     return 0;
 }
 
+/* ops.bind_mw of each context (verbs.c): ibv_bind_mw() of the program calls
+ * it. */
 int
 fake__bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind)
 {
@@ -263,6 +285,7 @@ fake__bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind)
 
 /* --- regions ----------------------------------------------------------- */
 
+/* Called by region_register(). */
 static int
 check_region(struct ibv_pd *pd, const void *addr, size_t length,
              unsigned access)
@@ -280,6 +303,7 @@ check_region(struct ibv_pd *pd, const void *addr, size_t length,
     return 0;
 }
 
+/* Called by region_register(). */
 static struct ibv_mr *
 region_new(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova,
            unsigned access)
@@ -303,6 +327,7 @@ region_new(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova,
     return &h->pub;
 }
 
+/* Called by ibv_reg_mr_iova2(). */
 static struct ibv_mr *
 region_register(const struct fake__call *call, struct ibv_pd *pd, void *addr,
                 size_t length, uint64_t iova, unsigned access)

@@ -1,7 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The trace, the rules that apply to it, and calls that fail. */
+ * The trace, the rules that apply to it, and calls that fail. Static functions
+ * run on the thread of their caller: one thread of the world runs at a time
+ * (world.h). */
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,6 +43,7 @@ static struct {
 
 /* --- the trace --------------------------------------------------------- */
 
+/* Called by trace_line(). */
 static void
 trace_add(const char *line, size_t len)
 {
@@ -54,6 +57,7 @@ trace_add(const char *line, size_t len)
     N.len += len;
 }
 
+/* Called by fake__note(). */
 static void
 trace_line(const char *text)
 {
@@ -74,6 +78,7 @@ fake_trace(void)
     return N.trace == NULL ? "" : N.trace;
 }
 
+/* Called by rules_follow(). */
 static void
 rule_apply(struct rule *r, struct fake__fate *fate)
 {
@@ -89,6 +94,7 @@ rule_apply(struct rule *r, struct fake__fate *fate)
         fate->delay += r->us * FAKE__US;
 }
 
+/* Called by fake__note(). */
 static void
 rules_follow(const char *text, struct fake__fate *fate)
 {
@@ -102,6 +108,7 @@ rules_follow(const char *text, struct fake__fate *fate)
     }
 }
 
+/* Called in most files of the fake. */
 struct fake__fate
 fake__note(const char *format, ...)
 {
@@ -121,6 +128,7 @@ fake__note(const char *format, ...)
     return fate;
 }
 
+/* Called by fake_rule() and fake_when(). */
 static struct rule *
 rule_new(const char *text, unsigned nth)
 {
@@ -164,6 +172,7 @@ fake_no_rules(void)
 
 /* --- calls that fail --------------------------------------------------- */
 
+/* Called by fake__fault() and fake__memory_fails(). */
 static int
 fault_strikes(const struct fake_process *p, const char *call)
 {
@@ -183,6 +192,7 @@ fault_strikes(const struct fake_process *p, const char *call)
     return 0;
 }
 
+/* Called by fake__enter() (sched.c). */
 int
 fake__fault(struct fake_process *p, const char *call)
 {
@@ -190,12 +200,14 @@ fake__fault(struct fake_process *p, const char *call)
     return fault_strikes(p, call);
 }
 
+/* Called by strikes() (heap.c). */
 bool
 fake__memory_fails(struct fake_process *p)
 {
     return fault_strikes(p, "") != 0;
 }
 
+/* Called by fake_fail() and fake_fail_memory(). */
 static void
 fault_add(struct fake_process *p, const char *call, unsigned nth, int err)
 {
@@ -239,6 +251,7 @@ fake_fail_no_more(void)
     N.faults = NULL;
 }
 
+/* Called by fake_begin() and world_free() (process.c). */
 void
 fake__notes_end(void)
 {
@@ -246,6 +259,7 @@ fake__notes_end(void)
     memset(&N, 0, sizeof N);
 }
 
+/* Called in host.c, posix.c and sched.c. */
 void
 fake__stuck(const char *why)
 {

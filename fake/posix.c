@@ -3,7 +3,8 @@
  *
  * The clock, sleeping, threads and locks of the program. Locks are the real
  * ones, so that the thread sanitizer sees them. But no thread blocks in them: a
- * thread that finds a lock taken lets others run. */
+ * thread that finds a lock taken lets others run. Static functions run on the
+ * thread of their caller: one thread of the world runs at a time (world.h). */
 #include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
@@ -69,6 +70,7 @@ __wrap_clock_gettime(clockid_t clock, struct timespec *t)
     return 0;
 }
 
+/* Called by __wrap_nanosleep(), __wrap_usleep() and __wrap_getaddrinfo(). */
 static void
 sleep_until(uint64_t until)
 {
@@ -112,7 +114,8 @@ __wrap_sched_yield(void)
 
 /* --- futexes ----------------------------------------------------------- */
 
-/* Checks the word like the kernel: no other thread runs in between. */
+/* Checks the word like the kernel: no other thread runs in between. Called by
+ * futex(). */
 static long
 futex_wait(unsigned *word, unsigned seen, uint64_t until)
 {
@@ -126,12 +129,14 @@ futex_wait(unsigned *word, unsigned seen, uint64_t until)
     return -1;
 }
 
+/* Called by futex() and __wrap_pthread_cond_timedwait(). */
 static uint64_t
 ns_of(const struct timespec *t)
 {
     return (uint64_t)t->tv_sec * FAKE__S + (uint64_t)t->tv_nsec;
 }
 
+/* Called by __wrap_syscall(). */
 static long
 futex(unsigned *word, int op, unsigned value, const struct timespec *t)
 {
@@ -233,6 +238,7 @@ __wrap_pthread_join(pthread_t t, void **result)
 
 /* --- locks ------------------------------------------------------------- */
 
+/* Called by __wrap_pthread_mutex_lock(). */
 static void
 lock_await(pthread_mutex_t *m)
 {
@@ -241,6 +247,8 @@ lock_await(pthread_mutex_t *m)
     fake__block(m, FAKE__FOREVER);
 }
 
+/* Called by __wrap_pthread_mutex_unlock(), __wrap_pthread_cond_signal() and
+ * __wrap_pthread_cond_broadcast(). */
 static void
 lock_wake(const void *lock)
 {
@@ -270,7 +278,8 @@ __wrap_pthread_mutex_trylock(pthread_mutex_t *m)
     return __real_pthread_mutex_trylock(m);
 }
 
-/* Aborts if the mutex is not locked. No other thread runs meanwhile. */
+/* Aborts if the mutex is not locked. No other thread runs meanwhile. Called by
+ * __wrap_pthread_mutex_unlock(). */
 static void
 must_be_locked(pthread_mutex_t *m)
 {
@@ -294,6 +303,7 @@ __wrap_pthread_mutex_unlock(pthread_mutex_t *m)
     return err;
 }
 
+/* Called by __wrap_pthread_cond_wait() and __wrap_pthread_cond_timedwait(). */
 static int
 cond_wait(pthread_cond_t *c, pthread_mutex_t *m, uint64_t until)
 {
@@ -350,6 +360,7 @@ __wrap_access(const char *path, int mode)
     return 0;
 }
 
+/* Called by name_find(). */
 static bool
 address_text(const struct fake_host *h, char text[INET6_ADDRSTRLEN])
 {
@@ -360,7 +371,8 @@ address_text(const struct fake_host *h, char text[INET6_ADDRSTRLEN])
                        text, INET6_ADDRSTRLEN, NULL, 0, NI_NUMERICHOST) == 0;
 }
 
-/* Lists the addresses of all hosts of this name, in the order of creation. */
+/* Lists the addresses of all hosts of this name, in the order of creation.
+ * Called by __wrap_getaddrinfo(). */
 static int
 name_find(const char *name, const char *port, const struct addrinfo *numeric,
           struct addrinfo **list)

@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Processes, from their start to their leaks, and the beginning and end of the
- * world. */
+ * world. Static functions run on the thread of their caller: one thread of the
+ * world runs at a time (world.h). */
 #include <string.h>
 
 #include "real.h"
@@ -14,7 +15,7 @@ static struct {
 
 /* --- processes --------------------------------------------------------- */
 
-/* Reports the leaks of a process. */
+/* Reports the leaks of a process. Called by fake__process_end(). */
 static unsigned
 process_leaks(const struct fake_process *p)
 {
@@ -49,7 +50,8 @@ process_leaks(const struct fake_process *p)
     return sum;
 }
 
-/* Ends a process that has returned or was killed. */
+/* Ends a process that has returned or was killed. Called in this file and
+ * sched.c. */
 void
 fake__process_end(struct fake_process *p)
 {
@@ -66,6 +68,7 @@ fake__process_end(struct fake_process *p)
     fake__wake(p);
 }
 
+/* Called by fake_process_start() and fake_begin(). */
 static struct fake_process *
 process_new(struct fake_host *host, const char *name)
 {
@@ -86,6 +89,7 @@ struct start {
     void *arg;
 };
 
+/* The first thread of a process runs it, for fake_process_start(). */
 static void *
 process_main(void *arg)
 {
@@ -225,6 +229,7 @@ fake_begin(const struct fake_opts *opts)
     fake__threads_begin(P.main);
 }
 
+/* Called by fake_end(). */
 static void
 world_free(void)
 {

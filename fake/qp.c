@@ -1,12 +1,14 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Queue pairs: creation, destruction and states. */
+ * Queue pairs: creation, destruction and states. Static functions run on the
+ * thread of their caller: one thread of the world runs at a time (world.h). */
 #include <errno.h>
 #include <string.h>
 
 #include "fake/verbs.h"
 
+/* Called in cm_conn.c, this file, qp_post.c and verbs.c. */
 struct fake__qp *
 fake__qp_of(struct ibv_qp *qp)
 {
@@ -19,6 +21,7 @@ fake__qp_number(const struct fake__qp *qp)
     return qp->number;
 }
 
+/* Called by qp_at() (qp_wire.c). */
 struct fake__qp *
 fake__device_qp(struct fake__device *d, uint32_t number)
 {
@@ -30,6 +33,7 @@ fake__device_qp(struct fake__device *d, uint32_t number)
     return qp->obj.dead ? NULL : qp;
 }
 
+/* Called by qp_at() (qp_wire.c). */
 bool
 fake__qp_receives(const struct fake__qp *qp)
 {
@@ -38,6 +42,7 @@ fake__qp_receives(const struct fake__qp *qp)
 
 /* --- completions ------------------------------------------------------- */
 
+/* Called by fake__qp_sent(). */
 static enum ibv_wc_opcode
 wc_opcode(enum ibv_wr_opcode opcode)
 {
@@ -60,7 +65,8 @@ wc_opcode(enum ibv_wr_opcode opcode)
     }
 }
 
-/* Blurs a failed completion: only wr_id, status and qp_num are valid. */
+/* Blurs a failed completion: only wr_id, status and qp_num are valid. Called by
+ * fake__qp_sent() and fake__qp_received(). */
 static void
 blur(struct ibv_wc *wc)
 {
@@ -76,6 +82,8 @@ blur(struct ibv_wc *wc)
     *wc = kept;
 }
 
+/* Called by fake__qp_error(), send_post() (qp_post.c) and acknowledged()
+ * (qp_wire.c). */
 void
 fake__qp_sent(struct fake__qp *qp, struct fake__wqe *w,
               enum ibv_wc_status status)
@@ -100,6 +108,7 @@ fake__qp_sent(struct fake__qp *qp, struct fake__wqe *w,
         fake__cq_complete(qp->send_cq, &e);
 }
 
+/* Called in this file, qp_post.c and qp_respond.c. */
 void
 fake__qp_received(struct fake__qp *qp, struct fake__wqe *w, struct fake__cqe *e)
 {
@@ -115,6 +124,7 @@ fake__qp_received(struct fake__qp *qp, struct fake__wqe *w, struct fake__cqe *e)
 
 /* --- states ------------------------------------------------------------ */
 
+/* Called by queues_drop() and fake__qp_error(). */
 static void
 engine_stop(struct fake__qp *qp)
 {
@@ -124,6 +134,7 @@ engine_stop(struct fake__qp *qp)
     qp->ack_at = 0;
 }
 
+/* Called by qp_reset() and fake__qp_die(). */
 static void
 queues_drop(struct fake__qp *qp)
 {
@@ -136,6 +147,7 @@ queues_drop(struct fake__qp *qp)
         fake__wqe_free(qp->device, w);
 }
 
+/* Called in most files of the fake. */
 void
 fake__qp_error(struct fake__qp *qp)
 {
@@ -156,6 +168,7 @@ fake__qp_error(struct fake__qp *qp)
         fake__async(&qp->obj, IBV_EVENT_QP_LAST_WQE_REACHED);
 }
 
+/* Called by ibv_modify_qp(). */
 static void
 qp_reset(struct fake__qp *qp)
 {
@@ -169,6 +182,7 @@ qp_reset(struct fake__qp *qp)
     }
 }
 
+/* Called by ibv_destroy_qp() and object_die() (verbs.c). */
 void
 fake__qp_die(struct fake__qp *qp)
 {
@@ -215,6 +229,7 @@ static const struct transition transitions[] = {
     {IBV_QPT_UD, IBV_QPS_RTS, IBV_QPS_RTS, 0, IBV_QP_CUR_STATE | IBV_QP_QKEY},
 };
 
+/* Called by may_go(). */
 static const struct transition *
 transition_find(const struct fake__qp *qp, enum ibv_qp_state to)
 {
@@ -227,6 +242,7 @@ transition_find(const struct fake__qp *qp, enum ibv_qp_state to)
     return NULL;
 }
 
+/* Called by ibv_modify_qp(). */
 static bool
 may_go(const struct fake__qp *qp, enum ibv_qp_state to, int mask)
 {
@@ -241,6 +257,7 @@ may_go(const struct fake__qp *qp, enum ibv_qp_state to, int mask)
            (mask & ~(t->required | t->optional | IBV_QP_STATE)) == 0;
 }
 
+/* Called by ibv_modify_qp(). */
 static bool
 in_range(const struct fake__qp *qp, const struct ibv_qp_attr *a, int mask)
 {
@@ -260,6 +277,7 @@ in_range(const struct fake__qp *qp, const struct ibv_qp_attr *a, int mask)
         (mask & IBV_QP_RNR_RETRY && a->rnr_retry > 7));
 }
 
+/* Called by ibv_modify_qp(). */
 static void
 attributes_set(struct ibv_qp_attr *to, const struct ibv_qp_attr *from, int mask)
 {
@@ -312,6 +330,7 @@ ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
     return 0;
 }
 
+/* Called by ibv_query_qp(). */
 static struct ibv_qp_cap
 cap_now(const struct fake__qp *qp)
 {
@@ -350,6 +369,7 @@ ibv_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask,
 
 /* --- creation and destruction ------------------------------------------ */
 
+/* Called by ibv_create_qp(). */
 static int
 check_create(struct ibv_pd *pd, const struct ibv_qp_init_attr *init)
 {
@@ -375,8 +395,8 @@ check_create(struct ibv_pd *pd, const struct ibv_qp_init_attr *init)
     return 0;
 }
 
-/* Rounds sizes as Soft-RoCE, which has inline data and sges in the same
- * place. */
+/* Rounds sizes as Soft-RoCE, which has inline data and sges in the same place.
+ * Called by ibv_create_qp(). */
 static void
 cap_round(struct ibv_qp_cap *cap, const struct fake_host *host)
 {
@@ -391,6 +411,7 @@ cap_round(struct ibv_qp_cap *cap, const struct fake_host *host)
         cap->max_inline_data = host->max_inline;
 }
 
+/* Called by ibv_create_qp(). */
 static struct fake__qp *
 qp_new(struct fake__device *d, struct ibv_pd *pd,
        const struct ibv_qp_init_attr *init)
@@ -411,6 +432,7 @@ qp_new(struct fake__device *d, struct ibv_pd *pd,
     return qp;
 }
 
+/* Called by ibv_create_qp() and ibv_destroy_qp(). */
 static void
 users_add(struct fake__qp *qp, unsigned n)
 {

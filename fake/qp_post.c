@@ -1,7 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Posting to the queues of a QP. */
+ * Posting to the queues of a QP. Static functions run on the thread of their
+ * caller: one thread of the world runs at a time (world.h). */
 #include <errno.h>
 #include <string.h>
 
@@ -9,6 +10,7 @@
 
 /* --- sends ------------------------------------------------------------- */
 
+/* Called by check_send() and target_copy(). */
 static bool
 is_atomic(enum ibv_wr_opcode opcode)
 {
@@ -16,6 +18,7 @@ is_atomic(enum ibv_wr_opcode opcode)
            opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
 }
 
+/* Called by check_send(). */
 static uint64_t
 length_of(const struct ibv_send_wr *wr)
 {
@@ -26,6 +29,7 @@ length_of(const struct ibv_send_wr *wr)
     return length;
 }
 
+/* Called by check_send(). */
 static bool
 opcode_fits(const struct fake__qp *qp, const struct ibv_send_wr *wr)
 {
@@ -37,7 +41,8 @@ opcode_fits(const struct fake__qp *qp, const struct ibv_send_wr *wr)
 }
 
 /* True if the send queue is full. Soft-RoCE frees slots by itself, a real
- * adapter when the program has polled a later completion. */
+ * adapter when the program has polled a later completion. Called by
+ * check_send(). */
 static bool
 sq_full(const struct fake__qp *qp)
 {
@@ -46,6 +51,7 @@ sq_full(const struct fake__qp *qp)
     return qp->posted - qp->retired >= qp->cap.max_send_wr;
 }
 
+/* Called by fake__post_send(). */
 static int
 check_send(const struct fake__qp *qp, const struct ibv_send_wr *wr)
 {
@@ -64,6 +70,7 @@ check_send(const struct fake__qp *qp, const struct ibv_send_wr *wr)
     return sq_full(qp) ? ENOMEM : 0;
 }
 
+/* Called by send_new(). */
 static void
 inline_copy(struct fake__wqe *w)
 {
@@ -81,6 +88,7 @@ inline_copy(struct fake__wqe *w)
     }
 }
 
+/* Called by target_copy(). */
 static void
 bind_copy(struct fake__wqe *w, const struct ibv_send_wr *wr)
 {
@@ -95,6 +103,7 @@ bind_copy(struct fake__wqe *w, const struct ibv_send_wr *wr)
     w->bind_access = info->mw_access_flags;
 }
 
+/* Called by send_new(). */
 static void
 target_copy(struct fake__wqe *w, const struct ibv_send_wr *wr, bool ud)
 {
@@ -115,6 +124,7 @@ target_copy(struct fake__wqe *w, const struct ibv_send_wr *wr, bool ud)
     }
 }
 
+/* Called by send_post(). */
 static struct fake__wqe *
 send_new(struct fake__qp *qp, const struct ibv_send_wr *wr)
 {
@@ -131,6 +141,7 @@ send_new(struct fake__qp *qp, const struct ibv_send_wr *wr)
     return w;
 }
 
+/* Called by fake__post_send(). */
 static void
 send_post(struct fake__qp *qp, const struct ibv_send_wr *wr)
 {
@@ -146,6 +157,8 @@ send_post(struct fake__qp *qp, const struct ibv_send_wr *wr)
     fake__wire_kick(qp);
 }
 
+/* ops.post_send of each context (verbs.c): ibv_post_send() of the program calls
+ * it. Also called by fake__bind_mw() (mr.c). */
 int
 fake__post_send(struct ibv_qp *qp, struct ibv_send_wr *wr,
                 struct ibv_send_wr **bad)
@@ -168,6 +181,7 @@ fake__post_send(struct ibv_qp *qp, struct ibv_send_wr *wr,
 
 /* --- receives ---------------------------------------------------------- */
 
+/* Called by fake__post_recv(). */
 static int
 check_recv(const struct fake__qp *qp, const struct ibv_recv_wr *wr)
 {
@@ -177,6 +191,7 @@ check_recv(const struct fake__qp *qp, const struct ibv_recv_wr *wr)
     return qp->rq.n >= fake__queue_size(qp->cap.max_recv_wr) ? ENOMEM : 0;
 }
 
+/* Called by fake__post_recv(). */
 static void
 recv_post(struct fake__qp *qp, const struct ibv_recv_wr *wr)
 {
@@ -190,6 +205,8 @@ recv_post(struct fake__qp *qp, const struct ibv_recv_wr *wr)
         fake__queue_push(&qp->rq, w);
 }
 
+/* ops.post_recv of each context (verbs.c): ibv_post_recv() of the program calls
+ * it. */
 int
 fake__post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr,
                 struct ibv_recv_wr **bad)

@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The effect of a work request of one QP at another: memory is read or written,
- * a receive is consumed, or the request is refused. */
+ * a receive is consumed, or the request is refused. Static functions run on the
+ * thread of their caller: one thread of the world runs at a time (world.h). */
 #include <arpa/inet.h>
 #include <string.h>
 
@@ -10,6 +11,7 @@
 
 /* --- memory ------------------------------------------------------------ */
 
+/* Called by receive_fill(), write_carry(), read_carry() and atomic_carry(). */
 static void
 copy(struct fake__piece *to, size_t n_to, struct fake__piece *from,
      size_t n_from)
@@ -31,6 +33,7 @@ copy(struct fake__piece *to, size_t n_to, struct fake__piece *from,
     }
 }
 
+/* Called by receive_fill() and check_own() (qp_wire.c). */
 enum ibv_wc_status
 fake__protection(void)
 {
@@ -39,6 +42,7 @@ fake__protection(void)
 
 /* --- receives ---------------------------------------------------------- */
 
+/* Called by send_carry(), write_carry() and fake__respond_datagram(). */
 static struct fake__wqe *
 receive_take(struct fake__qp *peer)
 {
@@ -46,6 +50,7 @@ receive_take(struct fake__qp *peer)
                              : fake__queue_pop(&peer->rq);
 }
 
+/* Called by receive_fill() and send_carry(). */
 static void
 receive_fail(struct fake__qp *peer, struct fake__wqe *r,
              enum ibv_wc_status status)
@@ -56,6 +61,7 @@ receive_fail(struct fake__qp *peer, struct fake__wqe *r,
     fake__qp_error(peer);
 }
 
+/* Called by refuse_access(), read_carry() and atomic_carry(). */
 static enum ibv_wc_status
 refuse(struct fake__qp *peer, enum ibv_event_type event,
        enum ibv_wc_status status)
@@ -66,13 +72,15 @@ refuse(struct fake__qp *peer, enum ibv_event_type event,
     return status;
 }
 
+/* Called by receive_fill(). */
 static const struct fake__pd *
 receive_pd(const struct fake__qp *peer)
 {
     return peer->srq != NULL ? peer->srq->pd : peer->pd;
 }
 
-/* Copies the data into the receive. Returns the sender's status. */
+/* Copies the data into the receive. Returns the sender's status. Called by
+ * send_carry() and fake__respond_datagram(). */
 static enum ibv_wc_status
 receive_fill(struct fake__qp *peer, struct fake__wqe *r,
              struct fake__piece *from, size_t n, uint32_t length)
@@ -93,6 +101,7 @@ receive_fill(struct fake__qp *peer, struct fake__wqe *r,
     return IBV_WC_SUCCESS;
 }
 
+/* Called by send_carry(), write_carry() and fake__respond_datagram(). */
 static void
 receive_done(struct fake__qp *peer, struct fake__wqe *r,
              const struct fake__wqe *w, enum ibv_wc_opcode opcode,
@@ -120,6 +129,7 @@ receive_done(struct fake__qp *peer, struct fake__wqe *r,
 
 /* --- requests ---------------------------------------------------------- */
 
+/* Called by fake__respond(). */
 static enum ibv_wc_status
 send_carry(struct fake__qp *qp, struct fake__qp *peer, struct fake__wqe *w,
            struct fake__piece *own, size_t n)
@@ -141,6 +151,7 @@ send_carry(struct fake__qp *qp, struct fake__qp *peer, struct fake__wqe *w,
     return IBV_WC_SUCCESS;
 }
 
+/* Called by write_carry(). */
 static bool
 has_receive(const struct fake__qp *peer)
 {
@@ -149,7 +160,7 @@ has_receive(const struct fake__qp *peer)
 
 /* Refuses an access. If the QP forbids this access for all keys, Soft-RoCE
  * reports an invalid request; a key that does not match is an access error in
- * both profiles. */
+ * both profiles. Called by write_carry(), read_carry() and atomic_carry(). */
 static enum ibv_wc_status
 refuse_access(struct fake__qp *peer, unsigned access)
 {
@@ -158,6 +169,7 @@ refuse_access(struct fake__qp *peer, unsigned access)
     return refuse(peer, IBV_EVENT_QP_ACCESS_ERR, IBV_WC_REM_ACCESS_ERR);
 }
 
+/* Called by fake__respond(). */
 static enum ibv_wc_status
 write_carry(struct fake__qp *qp, struct fake__qp *peer, struct fake__wqe *w,
             struct fake__piece *own, size_t n)
@@ -177,6 +189,7 @@ write_carry(struct fake__qp *qp, struct fake__qp *peer, struct fake__wqe *w,
     return IBV_WC_SUCCESS;
 }
 
+/* Called by fake__respond(). */
 static enum ibv_wc_status
 read_carry(struct fake__qp *peer, struct fake__wqe *w, struct fake__piece *own,
            size_t n)
@@ -192,6 +205,7 @@ read_carry(struct fake__qp *peer, struct fake__wqe *w, struct fake__piece *own,
     return IBV_WC_SUCCESS;
 }
 
+/* Called by fake__respond(). */
 static enum ibv_wc_status
 atomic_carry(struct fake__qp *peer, struct fake__wqe *w,
              struct fake__piece *own, size_t n)
@@ -216,6 +230,7 @@ atomic_carry(struct fake__qp *peer, struct fake__wqe *w,
     return IBV_WC_SUCCESS;
 }
 
+/* Called by rc_carry() (qp_wire.c). */
 enum ibv_wc_status
 fake__respond(struct fake__qp *qp, struct fake__qp *peer, struct fake__wqe *w,
               struct fake__piece *own, size_t n)
@@ -236,6 +251,7 @@ fake__respond(struct fake__qp *qp, struct fake__qp *peer, struct fake__wqe *w,
 
 /* --- datagrams --------------------------------------------------------- */
 
+/* Called by fake__respond_datagram(). */
 static bool
 qkey_fits(const struct fake__qp *qp, const struct fake__qp *peer,
           const struct fake__wqe *w)
@@ -246,6 +262,7 @@ qkey_fits(const struct fake__qp *qp, const struct fake__qp *peer,
     return qkey == peer->attr.qkey;
 }
 
+/* Called by fake__respond_datagram(). */
 static struct ibv_grh
 grh_of(const struct fake__qp *qp, const struct fake__wqe *w)
 {
@@ -261,6 +278,7 @@ grh_of(const struct fake__qp *qp, const struct fake__wqe *w)
     return grh;
 }
 
+/* Called by ud_carry() (qp_wire.c). */
 void
 fake__respond_datagram(struct fake__qp *qp, struct fake__qp *peer,
                        struct fake__wqe *w, struct fake__piece *own, size_t n)

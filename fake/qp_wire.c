@@ -4,8 +4,9 @@
  * Carries out work requests: one after another, each at one moment at both ends
  * (the responder is in qp_respond.c). The completion follows when the
  * acknowledgement has come. Rules may do anything while a line is noted, so the
- * state of a QP from before is valid afterwards only if its epoch is the
- * same. */
+ * state of a QP from before is valid afterwards only if its epoch is the same.
+ * Static functions run on the thread of their caller: one thread of the world
+ * runs at a time (world.h). */
 #include <string.h>
 
 #include "fake/verbs.h"
@@ -24,6 +25,7 @@ fake_see(fake_see_send *send, void *arg)
     see.arg = arg;
 }
 
+/* Called by fake__qp_sent() (qp.c) and passes(). */
 const char *
 fake__op_name(enum ibv_wr_opcode opcode)
 {
@@ -47,12 +49,14 @@ fake__op_name(enum ibv_wr_opcode opcode)
 
 static void carry_out(struct fake__qp *qp);
 
+/* Called by most functions of this file. */
 static bool
 current(const struct fake__qp *qp, uint64_t epoch)
 {
     return !qp->obj.dead && qp->epoch == epoch;
 }
 
+/* fake__after() runs it later for step_after(), on any thread. */
 static void
 step(void *obj, uint64_t epoch)
 {
@@ -65,6 +69,7 @@ step(void *obj, uint64_t epoch)
         carry_out(qp);
 }
 
+/* Called by fake__wire_kick(), finish(), not_ready() and passes(). */
 static void
 step_after(struct fake__qp *qp, uint64_t delay)
 {
@@ -72,6 +77,7 @@ step_after(struct fake__qp *qp, uint64_t delay)
     fake__after(delay, step, qp, qp->epoch);
 }
 
+/* Called by send_post() (qp_post.c). */
 void
 fake__wire_kick(struct fake__qp *qp)
 {
@@ -79,6 +85,7 @@ fake__wire_kick(struct fake__qp *qp)
         step_after(qp, fake__latency());
 }
 
+/* fake__after() runs it later for finish(), on any thread. */
 static void
 acknowledged(void *obj, uint64_t epoch)
 {
@@ -96,7 +103,8 @@ acknowledged(void *obj, uint64_t epoch)
 }
 
 /* Finishes the first send that was not carried out: its completion comes after
- * `delay`, and after those of earlier sends. */
+ * `delay`, and after those of earlier sends. Called by most functions of this
+ * file. */
 static void
 finish(struct fake__qp *qp, enum ibv_wc_status status, uint64_t delay)
 {
@@ -115,6 +123,7 @@ finish(struct fake__qp *qp, enum ibv_wc_status status, uint64_t delay)
 
 /* --- retries ----------------------------------------------------------- */
 
+/* fake__after() runs it later for lost(), on any thread. */
 static void
 timed_out(void *obj, uint64_t epoch)
 {
@@ -130,7 +139,8 @@ timed_out(void *obj, uint64_t epoch)
         carry_out(qp);
 }
 
-/* A packet was lost. A timeout of 0 means no timeout: no retry follows. */
+/* A packet was lost. A timeout of 0 means no timeout: no retry follows. Called
+ * by passes() and rc_carry(). */
 static void
 lost(struct fake__qp *qp)
 {
@@ -140,6 +150,7 @@ lost(struct fake__qp *qp)
                     qp->epoch);
 }
 
+/* Called by not_ready(). */
 static uint64_t
 rnr_delay(unsigned timer)
 {
@@ -152,6 +163,7 @@ rnr_delay(unsigned timer)
     return hundredths[timer] * 10 * FAKE__US;
 }
 
+/* Called by rc_carry(). */
 static void
 not_ready(struct fake__qp *qp, const struct fake__qp *peer)
 {
@@ -165,6 +177,7 @@ not_ready(struct fake__qp *qp, const struct fake__qp *peer)
 
 /* --- the sender's memory ----------------------------------------------- */
 
+/* Called by own_pieces() and check_own(). */
 static bool
 writes_here(enum ibv_wr_opcode opcode)
 {
@@ -172,7 +185,8 @@ writes_here(enum ibv_wr_opcode opcode)
            opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
 }
 
-/* Finds the sender's memory. Returns the number of pieces, or -1. */
+/* Finds the sender's memory. Returns the number of pieces, or -1. Called by
+ * carry_out(). */
 static int
 own_pieces(struct fake__qp *qp, struct fake__wqe *w, struct fake__piece *pieces)
 {
@@ -189,12 +203,14 @@ own_pieces(struct fake__qp *qp, struct fake__wqe *w, struct fake__piece *pieces)
 
 /* --- the requester ----------------------------------------------------- */
 
+/* Called by passes(). */
 static const union ibv_gid *
 gid_to(const struct fake__qp *qp, const struct fake__wqe *w)
 {
     return qp->type == IBV_QPT_UD ? &w->dgid : &qp->attr.ah_attr.grh.dgid;
 }
 
+/* Called by peer_of() and ud_carry(). */
 static struct fake__qp *
 qp_at(struct fake__qp *qp, const union ibv_gid *gid, uint32_t number)
 {
@@ -210,6 +226,7 @@ qp_at(struct fake__qp *qp, const union ibv_gid *gid, uint32_t number)
     return peer;
 }
 
+/* Called by rc_carry(). */
 static struct fake__qp *
 peer_of(struct fake__qp *qp)
 {
@@ -222,7 +239,8 @@ peer_of(struct fake__qp *qp)
     return peer;
 }
 
-/* Shows the send's current bytes to the function of fake_see(). */
+/* Shows the send's current bytes to the function of fake_see(). Called by
+ * passes(). */
 static void
 show(struct fake__qp *qp, const struct fake__wqe *w, const char *to)
 {
@@ -241,7 +259,8 @@ show(struct fake__qp *qp, const struct fake__wqe *w, const char *to)
     see.send(qp->obj.context->process->name, to, bytes, w->length, see.arg);
 }
 
-/* Notes the send once for each time that it is sent. True if it is sent now. */
+/* Notes the send once for each time that it is sent. True if it is sent now.
+ * Called by carry_out(). */
 static bool
 passes(struct fake__qp *qp, struct fake__wqe *w)
 {
@@ -276,6 +295,7 @@ passes(struct fake__qp *qp, struct fake__wqe *w)
     return fate.delay == 0;
 }
 
+/* Called by carry_out(). */
 static enum ibv_wc_status
 check_own(const struct fake__qp *qp, const struct fake__wqe *w, int n)
 {
@@ -291,6 +311,7 @@ check_own(const struct fake__qp *qp, const struct fake__wqe *w, int n)
     return IBV_WC_SUCCESS;
 }
 
+/* Called by carry_out(). */
 static void
 rc_carry(struct fake__qp *qp, struct fake__wqe *w, struct fake__piece *own,
          size_t n)
@@ -315,6 +336,7 @@ rc_carry(struct fake__qp *qp, struct fake__wqe *w, struct fake__piece *own,
         finish(qp, status, fake__latency());
 }
 
+/* Called by carry_out(). */
 static void
 local_carry(struct fake__qp *qp, struct fake__wqe *w)
 {
@@ -332,6 +354,7 @@ local_carry(struct fake__qp *qp, struct fake__wqe *w)
 
 /* --- datagrams --------------------------------------------------------- */
 
+/* Called by carry_out(). */
 static void
 ud_carry(struct fake__qp *qp, struct fake__wqe *w, struct fake__piece *own,
          size_t n)
@@ -353,6 +376,7 @@ ud_carry(struct fake__qp *qp, struct fake__wqe *w, struct fake__piece *own,
     finish(qp, IBV_WC_SUCCESS, 0);
 }
 
+/* Called by step() and timed_out(). */
 static void
 carry_out(struct fake__qp *qp)
 {

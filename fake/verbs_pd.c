@@ -1,7 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Protection domains, address handles, and text names of values. */
+ * Protection domains, address handles, and text names of values. Static
+ * functions run on the thread of their caller: one thread of the world runs at
+ * a time (world.h). */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <string.h>
@@ -60,6 +62,7 @@ ibv_query_pkey(struct ibv_context *context, uint8_t port_num, int index,
 
 /* --- address handles --------------------------------------------------- */
 
+/* Called by ibv_create_ah() and ibv_create_ah_from_wc(). */
 static struct ibv_ah *
 ah_new(struct ibv_pd *pd, const struct ibv_ah_attr *attr)
 {
@@ -215,12 +218,15 @@ static const char *const port_states[] = {
 #define NAME(table, i)                                                         \
     name_of(table, sizeof(table) / sizeof(table)[0], (unsigned)(i))
 
+/* For NAME(): the text of value i of an enum; "unknown" if the table has
+ * none. */
 static const char *
 name_of(const char *const *table, size_t n, unsigned i)
 {
     return i < n && table[i] != NULL ? table[i] : "unknown";
 }
 
+/* Called by fake__cq_complete() (cq.c) and ibv_wc_status_str(). */
 const char *
 fake__status_name(enum ibv_wc_status status)
 {

@@ -1,7 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Work requests in queues, and shared receive queues. */
+ * Work requests in queues, and shared receive queues. Static functions run on
+ * the thread of their caller: one thread of the world runs at a time
+ * (world.h). */
 #include <errno.h>
 #include <string.h>
 
@@ -9,6 +11,7 @@
 
 /* --- work requests ----------------------------------------------------- */
 
+/* Called by fake__wqe_new(). */
 static struct fake__wqe *
 wqe_take(struct fake__device *d)
 {
@@ -26,6 +29,8 @@ wqe_take(struct fake__device *d)
     return w;
 }
 
+/* Called by send_new() and recv_post() (qp_post.c) and
+ * fake__post_srq_recv(). */
 struct fake__wqe *
 fake__wqe_new(struct fake__device *d, uint64_t wr_id, const struct ibv_sge *sge,
               int n)
@@ -45,6 +50,7 @@ fake__wqe_new(struct fake__device *d, uint64_t wr_id, const struct ibv_sge *sge,
     return w;
 }
 
+/* Called in qp.c and this file. */
 void
 fake__wqe_free(struct fake__device *d, struct fake__wqe *w)
 {
@@ -52,6 +58,8 @@ fake__wqe_free(struct fake__device *d, struct fake__wqe *w)
     d->spare = w;
 }
 
+/* Called by send_post() and recv_post() (qp_post.c) and
+ * fake__post_srq_recv(). */
 void
 fake__queue_push(struct fake__queue *q, struct fake__wqe *w)
 {
@@ -64,6 +72,7 @@ fake__queue_push(struct fake__queue *q, struct fake__wqe *w)
     q->n++;
 }
 
+/* Called in qp.c, qp_respond.c, qp_wire.c and this file. */
 struct fake__wqe *
 fake__queue_pop(struct fake__queue *q)
 {
@@ -108,6 +117,7 @@ ibv_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *init)
     return &h->pub;
 }
 
+/* Called by ibv_modify_srq(). */
 static int
 check_modify(const struct fake__srq *s, const struct ibv_srq_attr *attr,
              int mask)
@@ -170,6 +180,7 @@ ibv_destroy_srq(struct ibv_srq *srq)
     return 0;
 }
 
+/* Called by receive_take() (qp_respond.c). */
 struct fake__wqe *
 fake__srq_take(struct fake__srq *srq)
 {
@@ -182,6 +193,8 @@ fake__srq_take(struct fake__srq *srq)
     return w;
 }
 
+/* ops.post_srq_recv of each context (verbs.c): ibv_post_srq_recv() of the
+ * program calls it. */
 int
 fake__post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr,
                     struct ibv_recv_wr **bad)
