@@ -56,8 +56,8 @@ struct vc__crew {
     unsigned n, n_idle, max;    /* lock; hands: all, idle, at most */
     uint64_t retry;             /* lock; no thread is started before then */
 
-    /* Used by the watcher. Start, stop and vc__crew_kick() read `watched` and
-     * `n_engines`, which do not change, but for `seen`. */
+    /* Used by the watcher. Other threads read `n_engines` and watched[].engine,
+     * which do not change once all engines were added. */
     pthread_t watcher;
     struct vc__waiter rouse;
     struct vc__watched *watched; /* one per engine */
@@ -108,7 +108,8 @@ enum vc__job_begin vc__crew_begin(struct vc__crew *crew, struct vc__job *job);
 
 /* Takes a job back. Returns true if it was waiting; then it will not run.
  * Called by rpc/server/server_thread.c on the holder, when the call has waited
- * too long or is no longer wanted. False: the job runs, or soon will. */
+ * too long or is no longer wanted. False: a thread runs the job, soon will, or
+ * has run it. */
 bool vc__crew_withdraw(struct vc__crew *crew, struct vc__job *job);
 
 /* True if the share has as many threads as it may, or if any job waits for a

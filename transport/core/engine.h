@@ -207,7 +207,7 @@ void vc__engine_defer(struct vc__engine *e, struct vc__task *task);
  * begin (rpc/server/server_turn.c), a protobuf-c method that had to wait, a
  * done() or a stream's callback. The task's run() then is called by
  * engine_run_handlers(), on the holder. Such a task never runs inside another
- * one on one thread, so that the stack stays bounded.
+ * one of its engine on one thread, so that the stack stays bounded.
  *
  * The task calls release before that code, and after it, on the same thread,
  * resume with what release returned: the handler run, never NULL. `habit`, or
