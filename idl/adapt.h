@@ -20,7 +20,8 @@
 #include "idl/wire.h"
 
 /* adapt_request - appends the adapted request to out, which is empty. The
- * request has passed request_parse(). Called by generate(), for chain_run(). */
+ * request has passed request_parse(). Called within generate(), for
+ * chain_run(). */
 void adapt_request(struct text *out, struct bytes request);
 
 #endif

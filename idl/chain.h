@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Runs protoc-gen-c, which makes the C code of messages (x.pb-c.h, x.pb-c.c),
- * as a child process. Called by generate(), unless the parameter is
+ * as a child process. Called within generate(), unless the parameter is
  * `services`.
  *
  * One thread, as all of the plugin.

@@ -18,8 +18,8 @@
 #include "idl/wire.h"
 
 /* file_sets_build - sets the set of each file of the model that has services,
- * for x.vc.c. bytes are the request, packed. Called by generate(), before the
- * files are emitted. */
+ * for x.vc.c. bytes are the request, packed. Called within generate(), before
+ * the files are emitted. */
 void file_sets_build(struct arena *arena, struct bytes bytes,
                      const Idl__Request *request, struct model *model);
 

@@ -14,9 +14,9 @@
 #include "idl/plugin.pb-c.h"
 #include "idl/types.h"
 
-/* members_check - checks all messages that are generated. Called by generate(),
- * before the model is built. Returns NULL when each member has a name of its
- * own and a type, else what is wrong and where. */
+/* members_check - checks all messages that are generated. Called within
+ * generate(), before the model is built. Returns NULL when each member has a
+ * name of its own and a type, else what is wrong and where. */
 const char *members_check(struct arena *arena, const Idl__Request *request,
                           const struct types *types);
 

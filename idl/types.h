@@ -32,7 +32,8 @@ struct types {
     struct type **by_name;
 };
 
-/* types_build - collects them. Called by generate(), after request_parse(). */
+/* types_build - collects them. Called within generate(), after it
+ * has parsed the request. */
 void types_build(struct types *types, struct arena *arena,
                  const Idl__Request *request);
 

@@ -16,8 +16,8 @@
 #include "idl/arena.h"
 #include "idl/plugin.pb-c.h"
 
-/* unions_mark - edits all files of protoc-gen-c's answer. Called by generate(),
- * after chain_run(). */
+/* unions_mark - edits all files of protoc-gen-c's answer. Called within
+ * generate(), after chain_run(). */
 void unions_mark(struct arena *arena, Idl__Response *messages);
 
 #endif

@@ -4,8 +4,8 @@
  * Completion queues. A queue lists the ended calls themselves, so that no end
  * is lost if memory is short. A thread that waits advances the engine that
  * calls of this queue are under way on; if there are several, one after the
- * other. Any thread of the program, but over_by_queue() runs on the holder. The
- * lock is the queue's. */
+ * other. Any thread of the program; over_by_queue() runs on the holder, and so
+ * do the functions that it calls then. The lock is the queue's. */
 #include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>

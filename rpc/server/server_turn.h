@@ -15,8 +15,9 @@
 
 #include "rpc/server/server_call.h"
 
-/* Queues the call, which has just come, while other calls wait: a task runs
- * when its turn has come. Called by came_after_others(). */
+/* Queues the call, which has just come, while other calls wait, and a task:
+ * when that runs, vc__turn_take() chooses the call that begins. Called by
+ * came_after_others(). */
 void vc__turn_await(struct vc_call *call);
 
 /* As vc__turn_await(), when no other call waits: this call comes next in any

@@ -33,8 +33,9 @@ rdma_nonblocking(int fd)
     return fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK) == 0;
 }
 
-/* Makes the PD, CQ and SRQ. On failure, vc__device_close() frees what was made.
- * Called by device_make(). */
+/* Makes the PD, the completion channel, CQ and SRQ, with descriptors that do
+ * not block. On failure, vc__device_close() frees what was made. Called by
+ * device_make(). */
 static enum vc_status
 queues_make(struct vc__device *d)
 {
