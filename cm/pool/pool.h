@@ -21,7 +21,7 @@
  * log_transport, missed, link_new), session_reply.c (count_replies,
  * message_max), pool.c (tally_open, attempt_init, attempt_begin,
  * attempt_cancel, attempt_is_under_way, upgrade_init, upgrade_cancel, look,
- * former_check), pool_connect.c (failed, missed, link_new), many files
+ * former_check), pool_connect.c (failed, attempt, missed, link_new), many files
  * (count). */
 #ifndef VC_CM_POOL_H
 #define VC_CM_POOL_H
