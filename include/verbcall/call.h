@@ -147,9 +147,13 @@ VC_API enum vc_status vc_call_pushback(struct vc_call *call, int32_t ms);
  * of them. status is what the handler would have returned. An open call holds
  * no thread. A second vc_call_end() prints a text and ends the program.
  * The program must end every such call, also a cancelled one: vc_server_free()
- * waits for it, as for a handler. vc_call_end() does not block, and may be
- * called inside the callback of vc_call_on_cancel(). For a stream whose handler
- * does not wait there are callbacks: vc_stream_serve() (verbcall/stream.h). */
+ * waits for it, as for a handler. vc_call_end() itself does not block, and may
+ * be called inside the callback of vc_call_on_cancel(). But the server's
+ * interceptors see the reply and the end of the call inside vc_call_end(), on
+ * its thread, if the handler has returned before. There they must not block,
+ * nor drain, close or free a server (verbcall/interceptor.h). For a stream
+ * whose handler does not wait there are callbacks: vc_stream_serve()
+ * (verbcall/stream.h). */
 VC_API enum vc_status vc_call_later(struct vc_call *call);
 VC_API void vc_call_end(struct vc_call *call, enum vc_status status);
 

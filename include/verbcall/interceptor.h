@@ -56,8 +56,14 @@ struct vc_interception_end {
  * different calls run concurrently. On a client they run on the caller's
  * thread, around the whole call, and must not close the channel. On a server
  * they run on the handler's thread, around the handler, and may block as
- * handlers may. The finish of a call that is ended by vc_call_end() runs on the
- * thread that ends it, or on the handler's.
+ * handlers may.
+ *
+ * A call of a server that vc_call_end() ends is different. If its handler has
+ * returned before, reply and finish run inside vc_call_end(), on the thread
+ * that called it. That may be one that advances the runtime, as in the callback
+ * of vc_call_on_cancel(). So the reply and the finish of such a call must not
+ * block, nor drain, close or free a server. For a stream with callbacks they
+ * run as those callbacks do, and may block.
  *
  * The messages of a stream are seen when they are sent and received, on the
  * threads that do so, which may be two at a time. On a client the finish of a
