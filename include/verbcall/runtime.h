@@ -117,14 +117,16 @@ VC_API enum vc_status vc_runtime_new(const struct vc_runtime_opts *opts,
  * thread.
  *
  * One more thread, the watcher, watches the handlers of servers. When a handler
- * takes long, a further thread takes over its engine (see vc_server_add()). The
- * next handlers of its method begin on threads of their own, until four in a
- * row took less than 100 us. Handlers of a method marked as blocking
- * (verbcall/options.proto) always begin so. Such threads are started as they
- * are needed, and kept for the next time. When there are handler_threads of
- * them, handlers wait for one another, and everything else goes on. A call that
- * finds no thread in time is answered VC_RESOURCE_EXHAUSTED, not executed. The
- * watcher uses no processor time while no handler runs.
+ * takes long, a further thread takes over its engine (see vc_server_add()). If
+ * the handler waited at that moment, the next handlers of its method begin on
+ * threads of their own, until four in a row took less than 100 us or did not
+ * wait. If it used the processor, they begin so only while threads are short.
+ * Handlers of a method marked as blocking (verbcall/options.proto) always begin
+ * on threads of their own. Such threads are started as they are needed, and
+ * kept for the next time. When there are handler_threads of them, handlers wait
+ * for one another, and everything else goes on. A call that finds no thread in
+ * time is answered VC_RESOURCE_EXHAUSTED, not executed. The watcher uses no
+ * processor time while no handler runs.
  *
  * fork() does not copy the threads. So fork before a runtime is created, and
  * let the child create its own.

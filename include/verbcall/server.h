@@ -200,15 +200,15 @@ VC_API enum vc_status vc_server_new(struct vc_runtime *runtime,
  * VC_UNIMPLEMENTED. arg is passed to every handler. Any thread, at any time.
  *
  * A handler runs on a thread that advances an engine. It may block. When it has
- * run for longer than 0.1 to 1 ms, another thread takes over the engine, and
- * the next handlers of its method begin on threads of their own. The time is up
- * to 8 ms where waking a thread is expensive, as in an emulator. This does not
- * happen if the runtime has no threads (VC_THREADS_NONE in verbcall/runtime.h):
- * then all that this process does waits for the handler.
- * (verbcall.method).blocking marks a method beforehand, so that its first
- * handler, too, delays nothing else. So handlers of one server, also of one
- * method and one client, run at the same time on several threads, even with one
- * engine, and must lock what they share.
+ * run for longer than 0.1 to 1 ms, another thread takes over the engine. The
+ * time is up to 8 ms where waking a thread is expensive, as in an emulator. If
+ * the handler waited at that moment, the next handlers of its method begin on
+ * threads of their own (vc_runtime_start()). This does not happen if the
+ * runtime has no threads (VC_THREADS_NONE in verbcall/runtime.h): then all that
+ * this process does waits for the handler. (verbcall.method).blocking marks a
+ * method beforehand, so that its first handler, too, delays nothing else. So
+ * handlers of one server, also of one method and one client, run at the same
+ * time on several threads, even with one engine, and must lock what they share.
  *
  * A method whose .proto file sets max_calls runs at most so many calls at a
  * time; one more is answered as with struct vc_server_opts.
