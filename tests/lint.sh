@@ -83,6 +83,32 @@ circles_named()
                print line }'
 }
 
+# Prints the modules of the product: FOLDER/NAME of each .c file, and of each header without one.
+modules()
+{
+    git ls-files rpc cm transport idl 2>/dev/null | sed -n 's/\.[ch]$//p' | sort -u
+}
+
+# Prints the modules that the rows of "Files" in the detail pages name; remarks are in parentheses.
+modules_told()
+{
+    cat doc/architecture-*.md | sed -n '/^## Files/,/^## /s/^| \([a-z_/]*\) | [^|]* | \([^|]*\) |$/\1: \2/p' |
+        sed '/^wing:/d; s/ ([^)]*)//g' |
+        awk '{ wing = $1; sub(/:$/, "/", wing); for (i = 2; i <= NF; i++) { sub(/,$/, "", $i); print wing $i } }'
+}
+
+# Each module is in one row. Without git, as in a tarball, there is nothing to compare.
+files_agree()
+{
+    modules >"$scratch"
+    [ -s "$scratch" ] || return 0
+    modules_told | sort | uniq -d | sed 's/$/ is in two rows of "Files" in doc/'
+    modules_told | grep -vxFf "$scratch" | sed 's/$/ is in a row of "Files" in doc, and there is no such file/'
+    modules_told >"$scratch"
+    modules | grep -vxFf "$scratch" | sed 's/$/ is in no row of "Files" in doc/'
+    return 0
+}
+
 # By the symbols of the objects: checks the order of the wings, and that there are no other circles.
 calls_look_down()
 {
@@ -491,6 +517,7 @@ check functions_and_files_are_short functions_are_short
 check heads_of_files_tell_the_thread heads_tell_threads
 check headers_list_those_who_call_them callers_fit
 check documents_name_what_there_is sh tests/names.sh
+check the_detail_pages_of_the_architecture_name_every_file files_agree
 check each_row_of_doc_outcomes_has_its_test outcomes_agree
 check the_table_of_misuses_in_doc_bad_input_is_that_of_its_tests misuses_agree
 check the_table_of_moments_in_doc_outcomes_is_that_of_its_test moments_agree
