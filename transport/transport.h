@@ -215,7 +215,8 @@ struct vc__transport {
      * VC_RESOURCE_EXHAUSTED no memory or descriptors */
     enum vc_status (*open)(struct vc__context *c,
                            const struct vc__context_opts *opts);
-    /* Every wire and ear must have been freed. */
+    /* Every wire and ear must have been freed. Runs alone, on the thread that
+     * frees the runtime; the engine has no holder any more. */
     void (*close)(struct vc__context *c);
 
     /* (H) Begins to resolve the route to wire->peer, from wire->source. ready()
@@ -267,6 +268,8 @@ struct vc__transport {
     bool (*proven)(const struct vc__wire *w, uint32_t ticket);
 
     /* (H) Promise n more receives to the peer, or n less; within wire->window.
+     * Under the lock of the wire's link, too; the transport may also call its
+     * own inside prepare() and fini(), without that lock.
      * VC_RESOURCE_EXHAUSTED no more receives are available */
     enum vc_status (*promise)(struct vc__wire *w, uint32_t n);
     void (*release)(struct vc__wire *w, uint32_t n);
@@ -298,6 +301,8 @@ struct vc__transport {
     enum vc_status (*listen)(struct vc__ear *ear, const struct sockaddr *addr);
     /* (H) May be called when the ear does not listen any more. */
     void (*unlisten)(struct vc__ear *ear);
+    /* Returns the port at which the ear listens; 0 for a transport without
+     * ports. Any thread, after listen() and before unlisten(). */
     uint16_t (*port)(const struct vc__ear *ear);
     /* Rejects a request. The holder of any engine. */
     void (*reject)(const struct vc__incoming *in, const void *data, size_t len);
