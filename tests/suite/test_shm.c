@@ -228,7 +228,7 @@ half_hello(int fd, uint8_t rest[VC__RECORD_HEADER + VC__HELLO_SIZE])
     return sizeof all - 10;
 }
 
-/* The first client's hello has brought two descriptors when the second one
+/* The first client's hello has two descriptors with it when the second one
  * takes the last that the server had spare: the first is rejected. */
 static void
 descriptors_of_a_hello_are_closed_when_there_are_no_others(void **state)
