@@ -53,8 +53,9 @@ char *names_upper(struct arena *arena, const char *name);
  * after a word of C or C++. */
 char *names_field(struct arena *arena, const char *name);
 
-/* True when the name is such a word, and protoc-gen-c 1.4 and 1.5 do not escape
- * it: adapt.c escapes it before they get it. */
+/* True when the name, in lower case, is such a word, a macro of a compiler or a
+ * type of the generated structures, and protoc-gen-c 1.4 and 1.5 do not escape
+ * it: adapt.c escapes it before they get it, and symbols.c expects that. */
 bool names_field_unknown_word(struct arena *arena, const char *name);
 
 /* True when the C name of a symbol is used by protobuf-c, or by headers of C

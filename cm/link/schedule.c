@@ -253,7 +253,8 @@ flow_pay(struct vc__schedule *s, struct vc__flow *f, uint32_t take)
 }
 
 /* Removes a long message, of which a part is taken; while more of it follows,
- * the flow keeps its turn. For vc__schedule_take(). */
+ * the flow keeps the bytes that are left of its turn, if any. For
+ * vc__schedule_take(). */
 static void
 part_taken(struct vc__send *send)
 {

@@ -8,8 +8,9 @@
  * after it. Only a few huge requests and replies are sent at a time, because
  * each takes memory of the receiver from its first part to its last; the others
  * wait here. Pure. The functions of a schedule are called by the link under its
- * lock, on any thread. vc__flow_init() and the functions of one vc__send are
- * called by the owner of the flow or message too, without that lock.
+ * lock, on any thread; without it when the link is made and freed.
+ * vc__flow_init() and the functions of one vc__send are called by the owner of
+ * the flow or message too, without that lock.
  *
  * Called by: cm/pool/session_note.c (send_clear), rpc/client/attempt.c
  * (send_clear, body_is_long), rpc/stream/stream_send.c (send_clear,

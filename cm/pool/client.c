@@ -337,8 +337,8 @@ client_session_take(struct vc__session *s, struct cds_list_head *unknown,
     }
 }
 
-/* For session_any() and sessions_take(): the client's session at this peer,
- * which has one at most. NULL: none. */
+/* For session_any() and sessions_take(), when the client is closed: its session
+ * at this peer, where it has one at most. NULL: none. */
 static struct vc__session *
 session_at(const struct vc__client *c, const struct vc__peer *peer)
 {

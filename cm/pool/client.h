@@ -62,7 +62,7 @@ bool vc__client_abandon(struct vc__client *c, struct vc__request *r,
 /* Sends as many waiting requests as possible. The caller must push the links
  * afterwards. Those that can get no session go to pool->refused, for
  * vc__pool_refuse(). On the holder when a link comes up or goes down, or a
- * reply has come; on any thread when a request was abandoned. */
+ * frame of a session has come; on any thread when a request was abandoned. */
 void vc__client_launch(struct vc__client *c);
 
 /* Moves all waiting requests to `out`; the caller then fails them. On the

@@ -385,8 +385,8 @@ link_lost(struct vc__pool *p, struct vc__pool_link *pl)
         former_lost(p, peer, pl->link.error);
 }
 
-/* A link is down, and all others of its peer are being closed, too. Called by
- * pool_link_on_down() and link_broken(). */
+/* A link is down, and so will be all others of its peer: that is not resumed,
+ * or the pool closes. Called by pool_link_on_down() and link_broken(). */
 static void
 link_closed(struct vc__pool *p, struct vc__pool_link *pl)
 {

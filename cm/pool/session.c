@@ -152,7 +152,9 @@ vc__session_has_stream(const struct vc__session *s)
 
 /* --- slots ------------------------------------------------------------- */
 
-/* Makes a slot free: a new one, or one whose call has ended. */
+/* Makes a slot free. Called by session_slots_grow() for each new one, by
+ * vc__session_slot_end() when the reply has come, and by session_slot_rewind()
+ * for a call that was taken back unsent. */
 static void
 slot_free(struct vc__session *s, uint16_t i)
 {

@@ -50,7 +50,8 @@ typedef void vc_async_done(enum vc_status status, void *reply, void *arg);
  *                       is not allowed
  * VC_RESOURCE_EXHAUSTED the request is over the limit; no memory
  * VC_CANCELLED          the call's canceller, or its parent, was cancelled
- * VC_DEADLINE_EXCEEDED  the deadline of its parent has passed */
+ * VC_DEADLINE_EXCEEDED  the deadline of its parent has passed
+ * others                that of an interceptor which refuses the call */
 VC_API enum vc_status
 vc_channel_call_async(struct vc_channel *channel,
                       const struct vc_service *service, unsigned method,

@@ -77,7 +77,8 @@ struct vc_interceptor {
     size_t size; /* see VC_SIZED in verbcall/export.h */
 
     /* A call begins. Any status other than VC_OK refuses it. The call then ends
-     * with that status and outcome "not executed", and neither the interceptors
+     * with that status and outcome "not executed" (an asynchronous one is not
+     * begun: no done() and no completion follow), and neither the interceptors
      * after this one nor the handler see it. On a client, time spent here
      * counts for the call. */
     enum vc_status (*start)(struct vc_interception *call, void **state,

@@ -448,8 +448,10 @@ async_prepare(struct vc_async *a, const struct vc_call_opts *opts)
     return vc__attempt_prepare(u);
 }
 
-/* Sets the deadline and the cancellers. If it fails (VC_CANCELLED,
- * VC_DEADLINE_EXCEEDED, VC_RESOURCE_EXHAUSTED), nothing must be undone. */
+/* Called by async_make(): sets the deadline, and takes references to the
+ * cancellers, whose lists the call joins in vc__async_start(). If it fails
+ * (VC_CANCELLED, VC_DEADLINE_EXCEEDED, VC_RESOURCE_EXHAUSTED), there is nothing
+ * of this to undo. */
 static enum vc_status
 async_limit(struct vc_async *a, const struct vc_call_opts *opts)
 {

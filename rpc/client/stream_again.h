@@ -18,7 +18,7 @@
 void vc__client_stream_rest_init(struct vc__client_stream *c);
 
 /* Called when the attempt has ended with *error: on the holder, or where the
- * request failed inside vc__client_start() or vc_channel_close(). True if
+ * request failed inside vc__client_start() or vc__client_close(). True if
  * another one follows after a rest. Otherwise the caller ends the call with
  * *error, which may have changed. */
 bool vc__client_stream_again(struct vc__client_stream *c,

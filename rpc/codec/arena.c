@@ -152,8 +152,10 @@ vc__arena_alloc(struct vc__arena *a, size_t size)
     return p;
 }
 
-/* a->allocator.alloc(): called by protobuf-c, and by rpc/codec/fast_codec.c, on
- * the thread that unpacks a message. NULL as vc__arena_alloc(). */
+/* a->allocator.alloc(): called by protobuf-c and by rpc/codec/fast_codec.c for
+ * a request, on the holder, and for the copy of a reply of rpc/protobuf_c, on
+ * any thread. Clients' replies have reply_alloc(). NULL as vc__arena_alloc().
+ * */
 static void *
 arena_allocator_alloc(void *arena, size_t size)
 {

@@ -5,8 +5,8 @@
  * next call. A capped bump allocator over a chain of chunks, with the interface
  * of a ProtobufCAllocator for unpacking. One thread at a time: that of a
  * server's call is used on the holder, on the handler's thread, and on one that
- * ends the call later, and reset by the holder; that of a reply
- * (rpc/codec/reply_arena.h) on any.
+ * ends the call later, reset by the holder, and freed from stock on any; that
+ * of a reply (rpc/codec/reply_arena.h) on any.
  *
  * Called by: reply_arena.c (init, fini, reset, set_cap, alloc),
  * rpc/server/server_call.c (init, fini, reset, alloc), arena.c (reset, taken),

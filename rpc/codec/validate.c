@@ -13,7 +13,8 @@
  * vc__message_is_good() calls check_level(), which calls itself for
  * sub-messages. All other static functions are steps of that, on the same
  * thread. Those that return a text return NULL if all is well. validate_take()
- * and take_*() return false if the memory would pass the limit. */
+ * and take_*() return false if the memory would pass the limit; take_member()
+ * also if no slabs are left. */
 #include "rpc/codec/validate.h"
 
 #include <limits.h>

@@ -95,8 +95,9 @@ probe_end(struct vc__gradient *g, uint64_t now)
     window_begin(g, now);
 }
 
-/* Moves the baseline halfway to `us`, the mean of a round: in a round whose
- * runs differ much, the mean is off by a fifth. Called by round_count() at the
+/* Moves the baseline halfway to `us`, the mean of a round (the first round sets
+ * it), and puts off the next probe: in a round whose runs differ much, the mean
+ * is off by a fifth. Called by round_count() at the
  * end of a round with enough valid runs. */
 static void
 baseline_learn(struct vc__gradient *g, uint64_t us, uint64_t now)

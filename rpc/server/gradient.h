@@ -58,9 +58,9 @@ struct vc__gradient {
 };
 
 /* Makes the first limit. `most` is the option adaptive_limit. Called by
- * adaptives_make() (rpc/server/service.c) for each method when its service is
- * added, on any thread, without the lock: no other thread knows the method
- * yet. */
+ * adaptives_make() (rpc/server/service.c) for each method of a service with
+ * such a limit when it is added, on any thread, without the lock: no other
+ * thread knows the method yet. */
 void vc__gradient_init(struct vc__gradient *g, uint32_t most);
 
 /* Returns how many more runs of that priority (enum vc_priority) may begin, 0

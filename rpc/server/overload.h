@@ -152,9 +152,9 @@ vc__overload_judge_first(struct vc__overload *o, uint64_t due,
                                                     : VC__OVERLOAD_RUN;
 }
 
-/* The call was begun on another thread, so the next one may begin before this
- * one has ended: called by call_handle(). Or the call has ended, and its time
- * says nothing: called by call_end(). */
+/* The call begins on another thread, now or later, or was shed, so the next one
+ * may begin before this one has ended: called by call_handle(). Or the call has
+ * ended, and its time says nothing: called by call_end(). */
 static inline void
 vc__overload_apart(struct vc__overload *o)
 {

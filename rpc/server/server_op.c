@@ -2,8 +2,9 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * See rpc/server/server_op.h. "Engine 0", or "the part's engine", means: on the
- * holder of that. All tasks are posted, so they run in the order of posting:
- * the tasks that a part has posted to engine 0 run before the part's end. */
+ * holder of that. All tasks but `deliver` are posted, so they run in the order
+ * of posting: the tasks that a part has posted to engine 0 run before the
+ * part's end. */
 #include "rpc/server/server_op.h"
 
 #include <stdlib.h>

@@ -123,8 +123,9 @@ session_new(struct vc__server_link *sl, struct vc__server_seat *seat,
     return true;
 }
 
-/* Called by vc__server_session_open(): binds a session that has no link, new or
- * unbound, to the link that its OPEN came by. */
+/* Called by vc__server_session_open(): binds a session to the link that its
+ * OPEN came by. It is new or unbound, and in no list (cds_list_del() does
+ * nothing then). */
 static void
 session_bind(struct vc__server_session *s, struct vc__server_link *sl)
 {

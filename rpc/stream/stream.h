@@ -220,7 +220,10 @@ vc__stream_has_ended(struct vc_stream *s)
     pthread_mutex_unlock(&s->lock);
     return ended;
 }
-/* Raises the call's error, as vc__error_raise(); VC_OK if there is none. */
+/* Raises the call's error, as vc__error_raise(); VC_OK if there is none, also
+ * while the call goes on. Called when vc_stream_receive() finds no message, by
+ * vc_stream_finish(), for a send after the end, and before on_cancel() and
+ * on_end(). */
 enum vc_status vc__stream_status(struct vc_stream *s);
 /* Waits until the call has ended; at its deadline, ends it. On the thread of
  * vc_stream_finish(). */

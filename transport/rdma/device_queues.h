@@ -3,7 +3,8 @@
  *
  * Opens a device with its queues and buffer pools, and closes it: the part of
  * transport/rdma/device.h that needs no engine. Any thread while no engine uses
- * the device; then the holder of the engine.
+ * the device; then the holder of the engine, or vc__rdma_close(), when no
+ * thread advances the engine any more.
  *
  * Called by: device.c (device_fail, device_open, device_close), qp.c
  * (device_fail), listen.c (device_try). */

@@ -77,7 +77,8 @@ shm_on_arm(struct vc__source *source)
     }
 }
 
-/* Called at the first wire, because only the holder may add polling. */
+/* Acts at the first wire, not in vc__shm_open(), as only the holder may add
+ * polling. */
 void
 vc__shm_poll(struct vc__shm_context *c)
 {

@@ -75,9 +75,10 @@ void vc__shm_poll(struct vc__shm_context *c);
 /* wire.c: passes received packets up; returns their number. Called when the
  * wire is polled (context.c), when its socket is readable, and when it ends. */
 unsigned vc__shm_read(struct vc__shm_wire *s);
-/* Adds the socket to epoll: 0 or an errno; removes it, if it was added. Watch
- * is called by hello() and accept(), unwatch when the connection has ended or
- * the wire is freed. */
+/* Adds the socket to epoll, and counts the wire as cold until it is hot: 0 or
+ * an errno; removes it, if it was added. Watch is called by hello() and
+ * accept(), unwatch when accept() fails, the connection was refused or has
+ * ended, its peer breaks the rules, or the wire is freed. */
 int vc__shm_watch(struct vc__shm_wire *s);
 void vc__shm_unwatch(struct vc__shm_wire *s);
 /* Both ends have each other's region, `theirs` is the peer's, and the wire's

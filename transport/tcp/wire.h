@@ -62,9 +62,10 @@ vc__tcp_wire_of(struct vc__wire *w)
  * returned data, an end or an error; else 0. Called when the socket is readable
  * (wire.c) or hot (context.c). */
 unsigned vc__tcp_read(struct vc__tcp_wire *t);
-/* Adds the socket to epoll: 0 or an errno; removes it, if it was added. Watch
- * is called by dial() and accept(), unwatch when the connection has ended or
- * the wire is freed. */
+/* Adds the socket to epoll, and counts the wire as cold until it is hot: 0 or
+ * an errno; removes it, if it was added. Watch is called by dial() and
+ * accept(), unwatch when accept() fails, the connection was refused or has
+ * ended, its peer breaks the rules, or the wire is freed. */
 int vc__tcp_watch(struct vc__tcp_wire *t);
 void vc__tcp_unwatch(struct vc__tcp_wire *t);
 
