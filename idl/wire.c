@@ -40,8 +40,8 @@ bytes_skip(struct bytes *bytes, uint64_t n)
 }
 
 /* Takes a field's value from the front of bytes, for wire_next(), which has set
- * its type. Returns 0; or -1 if it is cut off or of another type, as a
- * group. */
+ * its type. Returns 0; or -1 if it is cut off, its varint is too long, or it
+ * is of another type, as a group. */
 static int
 value_take(struct bytes *bytes, struct wire_field *field)
 {

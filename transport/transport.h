@@ -227,7 +227,8 @@ struct vc__transport {
      * caller's until accept() returns VC_OK. */
     void (*take)(struct vc__wire *w, const struct vc__incoming *in);
     /* (H) Allocates memory and queues; sets wire->window and wire->promised.
-     * VC_RESOURCE_EXHAUSTED not even the least is available */
+     * VC_RESOURCE_EXHAUSTED not even the least is available
+     * others                of the device, by vc__status_of_errno() */
     enum vc_status (*prepare)(struct vc__wire *w, const struct vc__receives *r);
     /* (H) Active: sends the connect request, with this data. */
     enum vc_status (*hello)(struct vc__wire *w, const void *data, size_t len);

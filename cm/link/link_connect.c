@@ -103,8 +103,9 @@ link_connect_name_take(struct vc__link *link)
     snprintf(w->peer_text, sizeof w->peer_text, "%s (%s)", name, addr);
 }
 
-/* Called by the transport: the peer has accepted. A good accept is confirmed,
- * and the link is up. Any other ends the link. */
+/* Called by the transport: the peer has accepted. In any state but ASKED that
+ * is ignored. A good accept is confirmed, and the link is up. Any other, a
+ * missing feature or a failed confirm() ends the link. */
 void
 vc__link_on_answered(struct vc__wire *w, const void *data, size_t len)
 {

@@ -16,14 +16,14 @@
 #include "rpc/client/async.h"
 #include "rpc/client/call_opts.h"
 
-/* With calls on several engines, each is advanced for so long at a time, unless
- * a thread of the library advances it. */
+/* With calls on several engines, a thread waits for each so long at a time; it
+ * advances the engine, unless another thread does. */
 #define SLICE_MS 1u
 
 /* A thread in vc_completions_next(). */
 struct looker {
     struct vc__waiter waiter;
-    struct cds_list_head node; /* in queue->lookers, until it is woken */
+    struct cds_list_head node; /* in queue->lookers, while it waits */
     struct vc__engine *engine;
     bool woken;
 };

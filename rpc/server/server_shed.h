@@ -20,8 +20,10 @@ enum vc__shed_why {
 
 /* Counts the call, and adds a retry time for its client if too many calls or
  * handlers wait; the first one begins the shedding. Called before the call is
- * refused, by the code that decides that: at its arrival, at its turn, when its
- * handler needs a thread, or while it waits for one. */
+ * refused: by server_begin_refuse() at its arrival (MEMORY), by
+ * call_turn_down() at its turn (QUEUE), by vc__thread_take() when its handler
+ * needs a thread (ADAPTIVE), and by the timers on_no_thread() and on_no_turn()
+ * while it waits for a thread or its turn (THREADS). */
 void vc__shed(struct vc_call *call, enum vc__shed_why why);
 
 /* The part closes: the program is not notified any more. Called by part_close()

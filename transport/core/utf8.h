@@ -46,7 +46,7 @@ vc__utf8_plain(const uint8_t *s)
     return ((v | (v - 0x0101010101010101u)) & 0x8080808080808080u) == 0;
 }
 
-/* True if all len bytes are valid. Called for the texts in a hello, accept or
+/* True if all len bytes are valid. Called for the texts in an accept or
  * reject, and for strings of received messages (rpc/codec). */
 static inline bool
 vc__utf8_valid(const uint8_t *s, size_t len)

@@ -79,7 +79,8 @@ struct vc__device {
  * Opens the device of this verbs context for the engine, with limits for bytes
  * of pinned memory and for idle QPs. The caller becomes its first user.
  * VC_RESOURCE_EXHAUSTED  no queues or memory available
- * VC_UNAVAILABLE         the device is being removed */
+ * VC_UNAVAILABLE         the device is being removed
+ * others                 of the device, by vc__status_of_errno() */
 enum vc_status vc__device_new(struct vc__engine *engine,
                               struct ibv_context *verbs, size_t memory,
                               unsigned warm, struct vc__device **device);

@@ -4,12 +4,12 @@
  * The operations table of RDMA, and moving packets. A packet is written into a
  * registered buffer or, while all of those are in use, into a small array to be
  * sent inline. A short packet is sent inline from either. See
- * transport/rdma/wire.h. Functions named rdma_wire_ are entries of the table,
- * with the results that transport/transport.h names. Under the lock of the
- * link, cm/link/link_send.c calls reserve and commit, on any thread; and
- * link_io.c calls retire, link_keepalive.c probe and proven, on the holder of
- * the engine. All else runs on the holder, too. While the wire is up,
- * rdma_wire_describe() may run on any thread. */
+ * transport/rdma/wire.h. Functions named rdma_wire_ are entries of the table
+ * (but rdma_wire_of()), with the results that transport/transport.h names.
+ * Under the lock of the link, cm/link/link_send.c calls reserve and commit, on
+ * any thread; and link_io.c calls retire, link_keepalive.c probe and proven, on
+ * the holder of the engine. All else runs on the holder, too. While the wire is
+ * up, rdma_wire_describe() may run on any thread. */
 #include "transport/rdma/wire.h"
 
 #include <errno.h>
