@@ -11,18 +11,18 @@
  * lock, unless its comment or section says otherwise. The order of locks is
  * pool, link, engine.
  *
- * Called by: pools.c (init, shut, fini), rpc/client/channel.c (connect, cancel,
+ * Called by: pools.c (init, shut, fini), rpc/client/channel.c (connect,
  * count_one, describe), pool_link.c (refuse, requests_fail, grow,
  * count_replies, attempt_cancel, failed, peer_drop, launch, push, is_wanted,
  * attempt, hurry, waiters_take, waiters_wake, close_check, upgrade_joined,
  * upgrade_lost, upgrade_log, upgrade_unused, upgrade_cancel, upgrade_suits,
  * missed), client.c (refuse_soon, requests_fail, want, grow), session.c (tidy,
  * count_replies), upgrade.c (count_one, attempt_hello, attempt_offer,
- * log_transport, missed, link_new), session_reply.c (count_replies,
- * message_max), pool.c (tally_open, attempt_init, attempt_begin,
- * attempt_cancel, attempt_is_under_way, upgrade_init, upgrade_cancel, look,
- * former_check), pool_connect.c (failed, attempt, missed, link_new), many files
- * (count). */
+ * log_transport, missed, link_new), rpc/client/attempt.c (count_one),
+ * session_reply.c (count_replies, message_max), pool.c (tally_open,
+ * attempt_init, attempt_begin, attempt_cancel, attempt_is_under_way,
+ * upgrade_init, upgrade_cancel, look, former_check), pool_connect.c (failed,
+ * attempt, missed, link_new), many files (count). */
 #ifndef VC_CM_POOL_H
 #define VC_CM_POOL_H
 

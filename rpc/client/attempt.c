@@ -352,8 +352,8 @@ throttle_tell(struct vc__attempt *u, const struct vc__reply_frame *reply)
     bool shed = u->has_pushback && reply->status == VC_RESOURCE_EXHAUSTED &&
                 reply->outcome == VC_OUTCOME_NOT_EXECUTED;
 
-    if (shed || vc__throttle_is_on(&u->channel->pool->throttle))
-        vc__throttle_answered(&u->channel->pool->throttle, shed);
+    if (shed || vc__throttle_is_on(&u->client->pool->throttle))
+        vc__throttle_answered(&u->client->pool->throttle, shed);
 }
 
 /* replied() of the request: called by the pool on the holder, without locks.
@@ -434,14 +434,14 @@ fail_unsent(struct vc__attempt *u, enum vc_status status, const char *text)
 /* For vc__attempt_start(): true if the call must fail here, as the server sheds
  * most calls of the channel. Counts such calls. */
 static bool
-is_throttled(struct vc_channel *channel, uint64_t now)
+is_throttled(struct vc_channel *channel, struct vc__pool *pool, uint64_t now)
 {
     uint64_t seed = atomic_fetch_add_explicit(
         &channel->chance, UINT64_C(0x9e3779b97f4a7c15), memory_order_relaxed);
 
-    if (!vc__throttle_refuses(&channel->pool->throttle, now, &seed))
+    if (!vc__throttle_refuses(&pool->throttle, now, &seed))
         return false;
-    vc__channel_count(channel, VC__POOL_CALLS_THROTTLED);
+    vc__pool_count_one(pool, VC__POOL_CALLS_THROTTLED);
     return true;
 }
 
@@ -450,17 +450,18 @@ vc__attempt_start(struct vc__attempt *u, uint64_t now, uint64_t due)
 {
     struct vc__send *send = u->request.send;
 
-    if (vc__throttle_is_on(&u->channel->pool->throttle) &&
-        u->priority != VC_PRIORITY_CRITICAL && is_throttled(u->channel, now)) {
+    u->client = vc__channel_pick(u->channel, u->service);
+    if (u->client == NULL) {
+        fail_unsent(u, VC_RESOURCE_EXHAUSTED, "out of memory");
+        return;
+    }
+    if (vc__throttle_is_on(&u->client->pool->throttle) &&
+        u->priority != VC_PRIORITY_CRITICAL &&
+        is_throttled(u->channel, u->client->pool, now)) {
         u->client = NULL;
         fail_unsent(u, VC_RESOURCE_EXHAUSTED,
                     "the call was not sent, as the server is overloaded and "
                     "sheds most calls of this process: try again later");
-        return;
-    }
-    u->client = vc__channel_pick(u->channel, u->service);
-    if (u->client == NULL) {
-        fail_unsent(u, VC_RESOURCE_EXHAUSTED, "out of memory");
         return;
     }
     vc__engine_catch_up(&u->channel->progress->engine, now);

@@ -150,9 +150,11 @@ void
 vc__attempts_expired(const struct vc__attempts *a, struct vc__attempt *u,
                      enum vc_outcome outcome)
 {
+    const struct vc__pool *pool =
+        u->client != NULL ? u->client->pool : u->channel->subs->pool;
     char target[VC__TARGET_TEXT];
 
-    vc__target_text(vc__channel_target(u->channel), target);
+    vc__target_text(&pool->opts.target, target);
     vc__error_put(&u->error, VC_DEADLINE_EXCEEDED,
                   "%s.%s: no answer within %u ms from %s", u->service->name,
                   u->method->name, a->ms, target);

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cm/pool/pool.h"
 #include "rpc/client/async.h"
 #include "rpc/codec/codec.h"
 #include "rpc/interceptor.h"
@@ -183,8 +182,12 @@ vc_channel_open(struct vc_runtime *runtime, const char *target,
     c->runtime = runtime;
     c->progress = vc__runtime_progress(runtime);
     c->call_ms = opts.call_timeout_ms;
-    c->weight = opts.weight;
-    c->quota = (uint32_t)opts.quota;
+    c->client_opts = (struct vc__client_opts){
+        .weight = opts.weight,
+        .quota = (uint32_t)opts.quota,
+        .lock = &c->retry_waits.lock,
+        .closing = &c->closing,
+    };
     c->retry.max_attempts = opts.max_attempts;
     c->retry.backoff_ms = opts.retry_backoff_ms;
     c->reply_memory = vc__codec_memory((size_t)1 << pool.log2_message);
@@ -195,8 +198,9 @@ vc_channel_open(struct vc_runtime *runtime, const char *target,
     vc__waiter_init(&c->unused);
     atomic_init(&c->asyncs, 1);
     vc__waiter_init(&c->idle);
-    c->pool = vc__pools_get(&c->progress->pools, &pool);
-    if (c->pool == NULL) {
+    c->subs = &c->only;
+    c->n_subs = 1;
+    if (!vc__subchannel_open(&c->only, &c->progress->pools, &pool)) {
         vc__retry_waits_fini(&c->retry_waits);
         vc__handle_fini(&c->handle);
         free(c);
@@ -215,7 +219,7 @@ vc_channel_connect(struct vc_channel *channel, const struct vc_service *service)
     if (!vc__good(channel, VC__CHANNEL))
         return vc__bad(channel, VC__CHANNEL);
     vc__channel_enter(channel);
-    status = vc__pool_connect(channel->pool, service, channel);
+    status = vc__pool_connect(channel->only.pool, service, channel);
     vc__channel_leave(channel);
     return status;
 }
@@ -224,23 +228,12 @@ size_t
 vc_channel_describe(const struct vc_channel *channel, char *text, size_t size)
 {
     vc__must(channel, VC__CHANNEL);
-    return vc__pool_describe(channel->pool, text, size);
-}
-
-/* The newest client, or NULL. Any thread, with or without the lock. */
-static struct vc__client *
-first_client(struct vc_channel *c)
-{
-    /* Acquire: pairs with the store in client_make(). */
-    return atomic_load_explicit(&c->clients, memory_order_acquire);
+    return vc__pool_describe(channel->only.pool, text, size);
 }
 
 enum vc_status
 vc_channel_close(struct vc_channel *channel)
 {
-    struct vc__client *cl, *next;
-    bool last;
-
     if (vc__nothing_to_free(channel, VC__CHANNEL))
         return VC_OK;
     /* Their done() cannot run here, or this runs within it. */
@@ -251,28 +244,22 @@ vc_channel_close(struct vc_channel *channel)
                         "asynchronous calls or streams with callbacks of the "
                         "channel have not ended, would wait for itself: close "
                         "it elsewhere");
-    /* Sequentially consistent, as the load in client_add(): either this
-     * function sees a client that is being added, or client_add() sees
-     * `closing`. */
+    /* Sequentially consistent, as the load in client_add() of subchannel.c:
+     * either vc__subchannel_cancel() sees a client that is being added, or
+     * client_add() sees `closing`. */
     atomic_store(&channel->closing, true);
-    last = vc__pools_leave(&channel->progress->pools, channel->pool);
+    for (unsigned i = 0; i < channel->n_subs; i++)
+        vc__subchannel_leave(&channel->subs[i], &channel->progress->pools);
     vc__retry_waits_break(&channel->retry_waits);
-    for (cl = atomic_load(&channel->clients); cl != NULL; cl = cl->next)
-        vc__client_close(cl);
-    /* Also wakes the engine, for the calls whose pause was broken. */
-    vc__pool_cancel(channel->pool, channel);
+    for (unsigned i = 0; i < channel->n_subs; i++)
+        vc__subchannel_cancel(&channel->subs[i], channel);
     vc__asyncs_await(channel);
     /* What the other users waited for has ended by now, so they leave at
      * once. */
     vc__channel_leave(channel);
     vc__waiter_await(&channel->unused);
-    for (cl = first_client(channel); cl != NULL; cl = next) {
-        next = cl->next;
-        if (cl != &channel->first)
-            free(cl);
-    }
-    if (last)
-        vc__pools_end(channel->pool);
+    for (unsigned i = 0; i < channel->n_subs; i++)
+        vc__subchannel_close(&channel->subs[i]);
     vc__retry_waits_fini(&channel->retry_waits);
     vc__interceptors_put(channel->interceptors);
     atomic_fetch_sub(&channel->runtime->users, 1);
@@ -281,64 +268,18 @@ vc_channel_close(struct vc_channel *channel)
     return VC_OK;
 }
 
-/* Returns the client of this service in the list from `from` on; NULL: none.
- * With or without the lock, as clients are only added in front. */
-static struct vc__client *
-client_find(struct vc__client *from, const struct vc_service *service)
-{
-    while (from != NULL && from->service != service)
-        from = from->next;
-    return from;
-}
-
-/* For client_add(), under the lock of retry_waits. NULL if memory is short. */
-static struct vc__client *
-client_make(struct vc_channel *c, const struct vc_service *service)
-{
-    struct vc__client *cl =
-        atomic_exchange(&c->first_used, true) ? malloc(sizeof *cl) : &c->first;
-
-    if (cl == NULL)
-        return NULL;
-    vc__client_init(cl, c->pool, service, c->weight, c->quota);
-    cl->next = first_client(c);
-    /* Sequentially consistent: see vc_channel_close(). */
-    atomic_store(&c->clients, cl);
-    return cl;
-}
-
-/* Called by a service's first call, in vc__channel_pick(). A service has one
- * client, which keeps the channel's quota, even if several threads make that
- * call at a time. NULL if memory is short. */
-static struct vc__client *
-client_add(struct vc_channel *c, const struct vc_service *service)
-{
-    struct vc__client *cl;
-
-    pthread_mutex_lock(&c->retry_waits.lock);
-    cl = client_find(first_client(c), service);
-    if (cl == NULL)
-        cl = client_make(c, service);
-    pthread_mutex_unlock(&c->retry_waits.lock);
-    if (cl != NULL && atomic_load(&c->closing))
-        vc__client_close(cl);
-    return cl;
-}
-
 struct vc__client *
 vc__channel_pick(struct vc_channel *c, const struct vc_service *service)
 {
-    struct vc__client *cl = client_find(first_client(c), service);
-
-    return cl != NULL ? cl : client_add(c, service);
+    return vc__subchannel_client(c->subs, service, &c->client_opts);
 }
 
 uint32_t
 vc__channel_request_max(const struct vc_channel *c)
 {
     /* Relaxed: the limit of an earlier link does as little harm as none. */
-    uint32_t max =
-        atomic_load_explicit(&c->pool->peer_message_max, memory_order_relaxed);
+    uint32_t max = atomic_load_explicit(&c->subs->pool->peer_message_max,
+                                        memory_order_relaxed);
 
     return max != 0 && max < VC__MESSAGE_MAX ? max : VC__MESSAGE_MAX;
 }
@@ -346,5 +287,15 @@ vc__channel_request_max(const struct vc_channel *c)
 void
 vc__channel_count(struct vc_channel *c, enum vc__pool_count which)
 {
-    vc__pool_count_one(c->pool, which);
+    vc__pool_count_one(c->subs->pool, which);
+}
+
+bool
+vc__channel_was_used(const struct vc_channel *c)
+{
+    bool used = false;
+
+    for (unsigned i = 0; i < c->n_subs; i++)
+        used |= atomic_load(&c->subs[i].first_used);
+    return used;
 }

@@ -1,13 +1,13 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A channel: a pool of links to its target, and a client for each service that
- * it was used for. Any thread.
+ * A channel: the servers that its target names, and what its calls have in
+ * common. Any thread.
  *
- * Called by: async.c (call_ms), call.c (call_ms), channel_intercept.c
- * (call_ms), stream_open.c (call_ms, pick, request_max), attempt.c (pick,
- * request_max, count), attempts.c (count, target), stream_again.c (count), many
- * files (enter, leave). */
+ * Called by: async.c (call_ms), call.c (call_ms), channel_intercept.c (call_ms,
+ * was_used), stream_open.c (call_ms, pick, request_max), attempt.c (pick,
+ * request_max), attempts.c (count), stream_again.c (count), many files (enter,
+ * leave). */
 #ifndef VC_RPC_CHANNEL_H
 #define VC_RPC_CHANNEL_H
 
@@ -17,10 +17,9 @@
 #include <verbcall/channel.h>
 #include <verbcall/service.h>
 
-#include "cm/pool/client.h"
-#include "cm/pool/pool.h"
 #include "rpc/client/retry.h"
 #include "rpc/client/retry_wait.h"
+#include "rpc/client/subchannel.h"
 #include "rpc/runtime.h"
 #include "transport/core/waiter.h"
 
@@ -28,9 +27,11 @@ struct vc_channel {
     struct vc__handle handle;
     struct vc_runtime *runtime;
     struct vc__progress *progress;
-    struct vc__pool *pool;
+    struct vc__subchannel *subs; /* set once; `only`, unless there are more */
+    unsigned n_subs;
+    struct vc__subchannel only;
     uint32_t call_ms;
-    uint32_t weight, quota;
+    struct vc__client_opts client_opts;
     size_t reply_memory;
     struct vc__interceptors *interceptors; /* NULL: none */
 
@@ -40,13 +41,7 @@ struct vc_channel {
     atomic_ullong chance; /* seed for random numbers */
     struct vc__retry_waits retry_waits;
 
-    /* One for each service used, the newest first. Added under the lock of
-     * `retry_waits`: another lock would be a tenth of what an idle session
-     * costs. */
-    _Atomic(struct vc__client *) clients;
-    atomic_bool first_used;
-    struct vc__client first; /* the first one needs no allocation */
-    atomic_bool closing;     /* further clients are closed at once */
+    atomic_bool closing;
 
     /* Calls and connects under way, and the owner. The last one to leave
      * completes `unused`; only then the channel is freed. */
@@ -107,11 +102,8 @@ uint32_t vc__channel_request_max(const struct vc_channel *c);
  * has failed. Without the pool's lock, which it takes. */
 void vc__channel_count(struct vc_channel *c, enum vc__pool_count which);
 
-/* The channel's target, for error texts. */
-static inline const struct vc__target *
-vc__channel_target(const struct vc_channel *c)
-{
-    return &c->pool->opts.target;
-}
+/* True once a call was made: then it is too late for interceptors. Called by
+ * vc_channel_intercept(). */
+bool vc__channel_was_used(const struct vc_channel *c);
 
 #endif

@@ -17,7 +17,7 @@ vc_channel_intercept(struct vc_channel *channel,
 {
     if (!vc__good(channel, VC__CHANNEL))
         return vc__bad(channel, VC__CHANNEL);
-    if (atomic_load(&channel->first_used))
+    if (vc__channel_was_used(channel))
         return vc__fail(VC_FAILED_PRECONDITION,
                         "the channel has carried calls already: add its "
                         "interceptors before the first");

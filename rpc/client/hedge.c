@@ -35,7 +35,7 @@ vc__hedge_begin(struct vc_async *a)
     a->hedge_ms = 0;
     /* Without an attempt under way no hedge is needed. */
     if (h == NULL || !a->flying ||
-        vc__throttle_is_on(&a->attempt.channel->pool->throttle) ||
+        vc__throttle_is_on(&a->attempt.client->pool->throttle) ||
         !vc__attempt_copy(&h->attempt, &a->attempt, a->attempts.number + 1,
                           hedge_on_ended)) {
         free(h);

@@ -1,0 +1,110 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * See rpc/client/subchannel.h. */
+#include "rpc/client/subchannel.h"
+
+#include <stdlib.h>
+
+bool
+vc__subchannel_open(struct vc__subchannel *s, struct vc__pools *pools,
+                    const struct vc__pool_opts *opts)
+{
+    s->pool = vc__pools_get(pools, opts);
+    return s->pool != NULL;
+}
+
+/* The newest client, or NULL. Any thread, with or without the lock. */
+static struct vc__client *
+first_client(struct vc__subchannel *s)
+{
+    /* Acquire: pairs with the store in client_make(). */
+    return atomic_load_explicit(&s->clients, memory_order_acquire);
+}
+
+/* Returns the client of this service in the list from `from` on; NULL: none.
+ * Called by vc__subchannel_client() and client_add(): with or without the lock,
+ * as clients are only added in front. */
+static struct vc__client *
+client_find(struct vc__client *from, const struct vc_service *service)
+{
+    while (from != NULL && from->service != service)
+        from = from->next;
+    return from;
+}
+
+/* For client_add(), under the lock. NULL if memory is short. */
+static struct vc__client *
+client_make(struct vc__subchannel *s, const struct vc_service *service,
+            const struct vc__client_opts *opts)
+{
+    struct vc__client *cl =
+        atomic_exchange(&s->first_used, true) ? malloc(sizeof *cl) : &s->first;
+
+    if (cl == NULL)
+        return NULL;
+    vc__client_init(cl, s->pool, service, opts->weight, opts->quota);
+    cl->next = first_client(s);
+    /* Sequentially consistent: see vc_channel_close(). */
+    atomic_store(&s->clients, cl);
+    return cl;
+}
+
+/* Called by a service's first call, in vc__subchannel_client(). A service has
+ * one client, which keeps the channel's quota, even if several threads make
+ * that call at a time. NULL if memory is short. */
+static struct vc__client *
+client_add(struct vc__subchannel *s, const struct vc_service *service,
+           const struct vc__client_opts *opts)
+{
+    struct vc__client *cl;
+
+    pthread_mutex_lock(opts->lock);
+    cl = client_find(first_client(s), service);
+    if (cl == NULL)
+        cl = client_make(s, service, opts);
+    pthread_mutex_unlock(opts->lock);
+    if (cl != NULL && atomic_load(opts->closing))
+        vc__client_close(cl);
+    return cl;
+}
+
+struct vc__client *
+vc__subchannel_client(struct vc__subchannel *s,
+                      const struct vc_service *service,
+                      const struct vc__client_opts *opts)
+{
+    struct vc__client *cl = client_find(first_client(s), service);
+
+    return cl != NULL ? cl : client_add(s, service, opts);
+}
+
+void
+vc__subchannel_leave(struct vc__subchannel *s, struct vc__pools *pools)
+{
+    s->last = vc__pools_leave(pools, s->pool);
+}
+
+void
+vc__subchannel_cancel(struct vc__subchannel *s, const void *owner)
+{
+    for (struct vc__client *cl = atomic_load(&s->clients); cl != NULL;
+         cl = cl->next)
+        vc__client_close(cl);
+    /* Also wakes the engine, for the calls whose pause was broken. */
+    vc__pool_cancel(s->pool, owner);
+}
+
+void
+vc__subchannel_close(struct vc__subchannel *s)
+{
+    struct vc__client *next;
+
+    for (struct vc__client *cl = first_client(s); cl != NULL; cl = next) {
+        next = cl->next;
+        if (cl != &s->first)
+            free(cl);
+    }
+    if (s->last)
+        vc__pools_end(s->pool);
+}
