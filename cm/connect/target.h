@@ -6,11 +6,12 @@
  * servers and vc_probe() call the functions on the program's thread. Pools,
  * links, and servers that redirect a client call them on the holder.
  *
- * Called by: rpc/client/channel.c (parse, numeric, reaches, address_parse),
- * rpc/probe.c (parse, lookup, reaches), rpc/server/redirect.c (parse, numeric,
- * reaches), rpc/server/server_listen.c (parse, numeric, reaches),
- * rpc/client/attempts.c (text), cm/pool/pool_connect.c (numeric, lookup_start,
- * lookup_cancel, lookup_free), cm/link/link_connect.c (reaches). */
+ * Called by: rpc/client/channel.c (parse, text, numeric, reaches,
+ * address_parse), rpc/probe.c (parse, lookup, reaches), rpc/server/redirect.c
+ * (parse, numeric, reaches), rpc/server/server_listen.c (parse, numeric,
+ * reaches), rpc/client/attempts.c (text), cm/pool/pool_connect.c (numeric,
+ * lookup_start, lookup_cancel, lookup_free), cm/link/link_connect.c (reaches).
+ */
 #ifndef VC_CM_TARGET_H
 #define VC_CM_TARGET_H
 

@@ -84,6 +84,7 @@ vc__peer_loose_bind(struct vc__peer *peer)
         if (pl != NULL && (s->n_busy > 0 || s->client == NULL))
             vc__session_bind(s, pl);
     }
+    vc__pool_health_update(peer->pool);
 }
 
 void

@@ -87,8 +87,8 @@ void vc__peer_join(struct vc__peer *peer, struct vc__pool_link *pl);
  * Holder. */
 void vc__peer_leave(struct vc__peer *peer, struct vc__pool_link *pl);
 /* Binds loose sessions that have calls in progress or are to be closed. The
- * others wait for their next call. Called when a link has joined or left, and
- * when one takes calls again. */
+ * others wait for their next call. Publishes the pool's health. Called when a
+ * link has joined or left, and when one takes calls again. */
 void vc__peer_loose_bind(struct vc__peer *peer);
 
 /* True if any session has calls in progress. Called by the holder. */

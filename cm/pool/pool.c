@@ -311,6 +311,7 @@ vc__pool_failed(struct vc__pool *p, const struct vc__error *why)
         if (!further)
             pool_failed(p, &e);
     }
+    vc__pool_health_update(p);
     pthread_mutex_unlock(&p->lock);
     endings_tell(&e);
 }
@@ -337,6 +338,7 @@ vc__pool_attempt(struct vc__pool *p)
     if (p->attempting || p->closed)
         return;
     p->attempting = true;
+    vc__pool_health_update(p);
     if (!p->posted)
         vc__engine_post(p->engine, &p->connect);
     p->posted = true;

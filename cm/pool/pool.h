@@ -12,17 +12,19 @@
  * pool, link, engine.
  *
  * Called by: pools.c (init, shut, fini), rpc/client/channel.c (connect,
- * count_one, describe), pool_link.c (refuse, requests_fail, grow,
- * count_replies, attempt_cancel, failed, peer_drop, launch, push, is_wanted,
- * attempt, hurry, waiters_take, waiters_wake, close_check, upgrade_joined,
- * upgrade_lost, upgrade_log, upgrade_unused, upgrade_cancel, upgrade_suits,
- * missed), client.c (refuse_soon, requests_fail, want, grow), session.c (tidy,
- * count_replies), upgrade.c (count_one, attempt_hello, attempt_offer,
- * log_transport, missed, link_new), rpc/client/attempt.c (count_one),
- * session_reply.c (count_replies, message_max), pool.c (tally_open,
- * attempt_init, attempt_begin, attempt_cancel, attempt_is_under_way,
- * upgrade_init, upgrade_cancel, look, former_check), pool_connect.c (failed,
- * attempt, missed, link_new), many files (count). */
+ * count_one, health_name, describe), rpc/client/subchannel.c (cancel),
+ * pool_link.c (refuse, requests_fail, grow, count_replies, attempt_cancel,
+ * failed, health_update, peer_drop, launch, push, is_wanted, attempt, hurry,
+ * waiters_take, waiters_wake, close_check, upgrade_joined, upgrade_lost,
+ * upgrade_log, upgrade_unused, upgrade_cancel, upgrade_suits, missed), client.c
+ * (refuse_soon, requests_fail, want, grow), session.c (tidy, count_replies),
+ * upgrade.c (count_one, attempt_hello, attempt_offer, log_transport, missed,
+ * link_new), rpc/client/attempt.c (count_one), session_reply.c (count_replies,
+ * message_max), pool_health.c (health, attempt), rpc/client/picker.c (health,
+ * calls, prompt), pool.c (tally_open, attempt_init, attempt_begin,
+ * attempt_cancel, attempt_is_under_way, health_update, upgrade_init,
+ * upgrade_cancel, look, former_check), pool_connect.c (failed, attempt, missed,
+ * link_new), peer.c (health_update), many files (count). */
 #ifndef VC_CM_POOL_H
 #define VC_CM_POOL_H
 
@@ -112,6 +114,14 @@ struct vc__upgrade {
     uint64_t seen;   /* calls begun at the last look */
 };
 
+/* Whether calls can be sent at once; see vc__pool_health(). */
+enum vc__pool_health {
+    VC__POOL_IDLE,       /* there is no link, and none is being made */
+    VC__POOL_CONNECTING, /* the first is being made */
+    VC__POOL_READY,      /* a link takes calls */
+    VC__POOL_FAILING,    /* the last attempt has failed */
+};
+
 struct vc__pool {
     struct vc__cm *cm;
     struct vc__engine *engine;
@@ -146,6 +156,8 @@ struct vc__pool {
     struct vc__trimmer trimmer;      /* the holder's */
     struct vc__tally tally;          /* lock; of enum vc__pool_count */
     atomic_uint peer_message_max;    /* limit of the last peer; 0: none yet */
+    atomic_uint health;              /* enum vc__pool_health */
+    _Atomic uint64_t prompt_at;      /* see vc__pool_prompt() */
 
     /* The holder's own. */
     struct vc__task connect, refuse, tidy, close;
@@ -239,6 +251,48 @@ vc__pool_message_max(const struct vc__pool *p)
     return 1u << p->opts.log2_message;
 }
 
+/* --- health: any thread, without the lock ------------------------------- */
+
+/* What the pool has published last. Called by rpc/client/picker.c, which
+ * chooses among the pools of a channel. */
+static inline enum vc__pool_health
+vc__pool_health(const struct vc__pool *p)
+{
+    return (enum vc__pool_health)atomic_load_explicit(&p->health,
+                                                      memory_order_relaxed);
+}
+
+/* Its name, for vc_channel_describe(). */
+const char *vc__pool_health_name(const struct vc__pool *p);
+
+/* Calls in progress, as far as this thread knows. */
+static inline uint64_t
+vc__pool_calls(const struct vc__pool *p)
+{
+    const _Atomic uint64_t *n = p->tally.value;
+    uint64_t ended =
+        atomic_load_explicit(&n[VC__POOL_CALLS_ENDED], memory_order_relaxed) +
+        atomic_load_explicit(&n[VC__POOL_CALLS_GIVEN_UP], memory_order_relaxed);
+    uint64_t started =
+        atomic_load_explicit(&n[VC__POOL_CALLS_STARTED], memory_order_relaxed);
+
+    return started > ended ? started - ended : 0;
+}
+
+/* pool_health.c: has a link made, with this service in the hello, unless there
+ * is one or one is being made. Takes the lock. */
+void vc__pool_prompt_now(struct vc__pool *p, const struct vc_service *service);
+
+/* The same once the backoff after a failure is over. Called for a pool that a
+ * policy wants connected. */
+static inline void
+vc__pool_prompt(struct vc__pool *p, const struct vc_service *service,
+                uint64_t now)
+{
+    if (now >= atomic_load_explicit(&p->prompt_at, memory_order_relaxed))
+        vc__pool_prompt_now(p, service);
+}
+
 /* --- between the files of the pool -------------------------------------- */
 
 /* pool_counts.c: opens p->tally. Called by vc__pool_init(), on any thread. */
@@ -263,6 +317,10 @@ bool vc__pool_attempt_is_under_way(const struct vc__pool *p);
  * Called when an attempt has failed, the peer is not to be resumed, or the pool
  * closes. */
 void vc__pool_failed(struct vc__pool *p, const struct vc__error *error);
+
+/* pool_health.c: publishes the health. Under the lock, after its links, or
+ * p->attempting, or p->failure has changed. */
+void vc__pool_health_update(struct vc__pool *p);
 
 /* pool.c: drops a peer without links that will not be resumed. Requests that it
  * may have seen are moved to `unknown`, the others wait again. The holder,

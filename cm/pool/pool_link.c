@@ -304,18 +304,18 @@ on_goaway(struct vc__pool_link *pl)
     if (peer == NULL)
         return vc__link_breach(&pl->link,
                                "a GOAWAY of a link that is not used");
-    if (peer == p->peer)
-        attempts_cancel(p); /* a further link would lead to that peer */
-    pthread_mutex_lock(&p->lock);
     if (peer == p->peer) {
+        attempts_cancel(p); /* a further link would lead to that peer */
+        pthread_mutex_lock(&p->lock);
         p->peer = NULL;
         p->attempting = false;
         cds_list_add(&peer->node, &p->former);
         sessions_detach(p, peer);
+        vc__pool_health_update(p);
         if (vc__pool_is_wanted(p))
             vc__pool_attempt(p);
+        pthread_mutex_unlock(&p->lock);
     }
-    pthread_mutex_unlock(&p->lock);
     vc__pool_former_check(p);
     return true;
 }

@@ -109,6 +109,14 @@ struct vc_channel_opts {
     /* Options of its RDMA connections: see verbcall/rdma.h. Copied; default: as
      * said there. Channels share links only if these are the same, too. */
     const struct vc_rdma_opts *rdma;
+
+    /* For a list: target: how each attempt of a call gets its server; copied.
+     * - "pick_first", the default: the first of the list that can be reached,
+     *   until its connections are lost;
+     * - "round_robin": one after the other, of those that are connected;
+     * - "least_request": of two at random the one with fewer calls in progress.
+     * A stream stays with its server. */
+    const char *policy;
 };
 
 #define VC_NO_DEADLINE   UINT32_MAX
@@ -133,6 +141,9 @@ struct vc_channel_opts {
  * - "shm:NAME" or "shm:///PATH": a process of this host, through shared memory
  *   (at a NAME, of this user or of root: any user may take a free one).
  * - "inproc://NAME": a server of this process (see vc_server_listen()).
+ * - "list:TARGET,TARGET,...": up to 1,024 of the above: servers that do the
+ *   same. vc_channel_opts.policy says which one gets a call. A call that cannot
+ *   be sent to one goes to another; see doc/balancing.md.
  *
  * Of several addresses the first that answers is taken; each has 250 ms before
  * the next is tried, too. Errors:

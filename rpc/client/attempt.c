@@ -162,6 +162,7 @@ vc__attempt_copy(struct vc__attempt *u, const struct vc__attempt *of,
     vc__attempt_init(u, of->channel, of->service,
                      (unsigned)(of->method - of->service->methods), NULL,
                      ended);
+    u->client = of->client;
     u->request.send = copy;
     u->attempt = attempt;
     u->wants_all = of->wants_all;
@@ -402,6 +403,7 @@ vc__attempt_init(struct vc__attempt *u, struct vc_channel *channel,
     u->request.send = &u->send;
     vc__send_clear(&u->send);
     u->channel = channel;
+    u->client = NULL;
     u->service = service;
     u->method = &service->methods[method];
     u->message = message;
@@ -450,7 +452,7 @@ vc__attempt_start(struct vc__attempt *u, uint64_t now, uint64_t due)
 {
     struct vc__send *send = u->request.send;
 
-    u->client = vc__channel_pick(u->channel, u->service);
+    u->client = vc__channel_pick(u->channel, u->service, u->client, now);
     if (u->client == NULL) {
         fail_unsent(u, VC_RESOURCE_EXHAUSTED, "out of memory");
         return;

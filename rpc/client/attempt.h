@@ -37,7 +37,8 @@ struct vc__attempt {
     struct vc__request request;
     struct vc__send send; /* used unless prepare packs the request */
     struct vc_channel *channel;
-    struct vc__client *client; /* set by start */
+    struct vc__client *client; /* set by start; of the attempt before until
+                                  then, or NULL */
     const struct vc_service *service;
     const struct vc_method *method;
     const void *message; /* used until it was sent, or the attempt has ended */

@@ -93,6 +93,7 @@ facts_of(const struct vc__attempts *a, const struct vc__attempt *u,
         .attempt = a->number,
         .has_pushback = u->has_pushback || lasts,
         .pushback_ms = lasts ? -1 : u->pushback_ms,
+        .elsewhere = vc__channel_elsewhere(u->channel, u->client, a->number),
         .took_us = now - a->began,
         .left_us = a->due == VC__FOREVER ? UINT64_MAX : left,
     };

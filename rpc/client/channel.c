@@ -10,12 +10,14 @@
 #include <string.h>
 
 #include "rpc/client/async.h"
+#include "rpc/client/target_list.h"
 #include "rpc/codec/codec.h"
 #include "rpc/interceptor.h"
 #include "rpc/options.h"
 #include "rpc/rdma_opts.h"
 #include "rpc/runtime.h"
 #include "transport/core/le.h"
+#include "transport/core/random.h"
 
 #define CONNECT_MS     2000u
 #define CONNECT_MS_MAX 600000u
@@ -158,39 +160,79 @@ pool_opts(struct vc__pool_opts *out, const char *target,
 
 /* --- opening and closing ----------------------------------------------- */
 
-enum vc_status
-vc_channel_open(struct vc_runtime *runtime, const char *target,
-                const struct vc_channel_opts *user_opts,
-                struct vc_channel **channel)
+/* Gets subchannel i of the channel, for servers_open(). */
+static enum vc_status
+server_open(struct vc_channel *c, const char *target, unsigned i,
+            const struct vc_channel_opts *opts)
 {
-    struct vc_channel_opts opts;
+    char text[VC__TARGET_LIST_TEXT];
     struct vc__pool_opts pool;
-    struct vc_channel *c;
-    enum vc_status status;
+    enum vc_status status = vc__target_list_get(target, i, text);
 
-    if (!vc__good(runtime, VC__RUNTIME))
-        return vc__bad(runtime, VC__RUNTIME);
-    status = channel_opts_take(&opts, user_opts);
     if (status == VC_OK)
-        status = pool_opts(&pool, target, &opts);
+        status = pool_opts(&pool, text, opts);
     if (status != VC_OK)
         return status;
-    c = calloc(1, sizeof *c);
-    if (c == NULL)
+    return vc__subchannel_open(&c->subs[i], &c->progress->pools, &pool)
+               ? VC_OK
+               : vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
+}
+
+/* Frees the subchannels of a channel that was never used: the first n. */
+static void
+servers_close(struct vc_channel *c, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++) {
+        vc__subchannel_leave(&c->subs[i], &c->progress->pools);
+        vc__subchannel_close(&c->subs[i]);
+    }
+    if (c->subs != &c->only)
+        free(c->subs);
+}
+
+/* For vc_channel_open(): a subchannel for each server of the target. After an
+ * error there is none. */
+static enum vc_status
+servers_open(struct vc_channel *c, const char *target,
+             const struct vc_channel_opts *opts)
+{
+    enum vc_status status = vc__target_list_count(target, &c->n_subs);
+
+    if (status != VC_OK)
+        return status;
+    c->subs = c->n_subs == 1 ? &c->only : calloc(c->n_subs, sizeof c->subs[0]);
+    if (c->subs == NULL)
         return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
+    for (unsigned i = 0; i < c->n_subs && status == VC_OK; i++) {
+        status = server_open(c, target, i, opts);
+        if (status != VC_OK)
+            servers_close(c, i);
+    }
+    return status;
+}
+
+/* For vc_channel_open(): NULL if memory is short. It has no servers yet. */
+static struct vc_channel *
+channel_new(struct vc_runtime *runtime, const struct vc_channel_opts *opts)
+{
+    struct vc_channel *c = calloc(1, sizeof *c);
+
+    if (c == NULL)
+        return NULL;
     vc__handle_init(&c->handle, VC__CHANNEL);
     c->runtime = runtime;
     c->progress = vc__runtime_progress(runtime);
-    c->call_ms = opts.call_timeout_ms;
+    c->call_ms = opts->call_timeout_ms;
     c->client_opts = (struct vc__client_opts){
-        .weight = opts.weight,
-        .quota = (uint32_t)opts.quota,
+        .weight = opts->weight,
+        .quota = (uint32_t)opts->quota,
         .lock = &c->retry_waits.lock,
         .closing = &c->closing,
     };
-    c->retry.max_attempts = opts.max_attempts;
-    c->retry.backoff_ms = opts.retry_backoff_ms;
-    c->reply_memory = vc__codec_memory((size_t)1 << pool.log2_message);
+    c->retry.max_attempts = opts->max_attempts;
+    c->retry.backoff_ms = opts->retry_backoff_ms;
+    c->reply_memory =
+        vc__codec_memory((size_t)1 << vc__log2_message(opts->max_message));
     atomic_init(&c->chance, vc__get64(runtime->instance) ^
                                 (uint64_t)atomic_load(&runtime->next) << 32);
     vc__retry_waits_init(&c->retry_waits);
@@ -198,17 +240,60 @@ vc_channel_open(struct vc_runtime *runtime, const char *target,
     vc__waiter_init(&c->unused);
     atomic_init(&c->asyncs, 1);
     vc__waiter_init(&c->idle);
-    c->subs = &c->only;
-    c->n_subs = 1;
-    if (!vc__subchannel_open(&c->only, &c->progress->pools, &pool)) {
-        vc__retry_waits_fini(&c->retry_waits);
-        vc__handle_fini(&c->handle);
-        free(c);
+    return c;
+}
+
+/* Frees a channel that has no servers. */
+static void
+channel_free(struct vc_channel *c)
+{
+    vc__retry_waits_fini(&c->retry_waits);
+    vc__handle_fini(&c->handle);
+    free(c);
+}
+
+enum vc_status
+vc_channel_open(struct vc_runtime *runtime, const char *target,
+                const struct vc_channel_opts *user_opts,
+                struct vc_channel **channel)
+{
+    struct vc_channel_opts opts;
+    struct vc_channel *c;
+    enum vc_status status;
+
+    if (!vc__good(runtime, VC__RUNTIME))
+        return vc__bad(runtime, VC__RUNTIME);
+    status = channel_opts_take(&opts, user_opts);
+    if (status != VC_OK)
+        return status;
+    c = channel_new(runtime, &opts);
+    if (c == NULL)
         return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
+    status = vc__policy_parse(&c->picker.policy, opts.policy);
+    if (status == VC_OK)
+        status = servers_open(c, target, &opts);
+    if (status != VC_OK) {
+        channel_free(c);
+        return status;
     }
     atomic_fetch_add(&runtime->users, 1);
     *channel = c;
     return VC_OK;
+}
+
+/* For vc_channel_connect(): connects to the first server that can be
+ * reached. */
+static enum vc_status
+servers_connect(struct vc_channel *c, const struct vc_service *service)
+{
+    enum vc_status status = VC_OK;
+
+    for (unsigned i = 0; i < c->n_subs; i++) {
+        status = vc__pool_connect(c->subs[i].pool, service, c);
+        if (status == VC_OK)
+            break;
+    }
+    return status;
 }
 
 enum vc_status
@@ -219,16 +304,41 @@ vc_channel_connect(struct vc_channel *channel, const struct vc_service *service)
     if (!vc__good(channel, VC__CHANNEL))
         return vc__bad(channel, VC__CHANNEL);
     vc__channel_enter(channel);
-    status = vc__pool_connect(channel->only.pool, service, channel);
+    status = servers_connect(channel, service);
     vc__channel_leave(channel);
     return status;
+}
+
+/* For vc_channel_describe(): a line that names server i, and those of its
+ * pool. Returns their length, as snprintf(). */
+static size_t
+server_describe(const struct vc_channel *c, unsigned i, char *text, size_t size)
+{
+    struct vc__pool *pool = c->subs[i].pool;
+    char target[VC__TARGET_TEXT];
+    size_t len, used;
+
+    vc__target_text(&pool->opts.target, target);
+    len = (size_t)snprintf(text, size, "server %u of %u, %s: %s\n", i + 1,
+                           c->n_subs, target, vc__pool_health_name(pool));
+    used = len < size ? len : size;
+    return len + vc__pool_describe(pool, text + used, size - used);
 }
 
 size_t
 vc_channel_describe(const struct vc_channel *channel, char *text, size_t size)
 {
+    size_t len = 0;
+
     vc__must(channel, VC__CHANNEL);
-    return vc__pool_describe(channel->only.pool, text, size);
+    if (channel->n_subs == 1)
+        return vc__pool_describe(channel->only.pool, text, size);
+    for (unsigned i = 0; i < channel->n_subs; i++) {
+        size_t used = len < size ? len : size;
+
+        len += server_describe(channel, i, text + used, size - used);
+    }
+    return len;
 }
 
 enum vc_status
@@ -260,18 +370,50 @@ vc_channel_close(struct vc_channel *channel)
     vc__waiter_await(&channel->unused);
     for (unsigned i = 0; i < channel->n_subs; i++)
         vc__subchannel_close(&channel->subs[i]);
-    vc__retry_waits_fini(&channel->retry_waits);
+    if (channel->subs != &channel->only)
+        free(channel->subs);
     vc__interceptors_put(channel->interceptors);
     atomic_fetch_sub(&channel->runtime->users, 1);
-    vc__handle_fini(&channel->handle);
-    free(channel);
+    channel_free(channel);
     return VC_OK;
 }
 
-struct vc__client *
-vc__channel_pick(struct vc_channel *c, const struct vc_service *service)
+/* For vc__channel_pick(), if there is a choice. */
+__attribute__((noinline)) static struct vc__subchannel *
+subchannel_pick(struct vc_channel *c, const struct vc_service *service,
+                const struct vc__client *before, uint64_t now)
 {
-    return vc__subchannel_client(c->subs, service, &c->client_opts);
+    /* Relaxed: the values must only differ. */
+    uint64_t chance = atomic_fetch_add_explicit(
+        &c->chance, UINT64_C(0x9e3779b97f4a7c15), memory_order_relaxed);
+    const struct vc__pick pick = {
+        .service = service,
+        .before = before != NULL ? before->pool : NULL,
+        .now = now,
+        .seed = (uint64_t)vc__random(&chance) << 32 | vc__random(&chance),
+    };
+
+    return vc__picker_pick(&c->picker, c->subs, c->n_subs, &pick);
+}
+
+bool
+vc__channel_elsewhere(const struct vc_channel *c,
+                      const struct vc__client *before, unsigned attempts)
+{
+    return attempts <= c->n_subs && c->n_subs > 1 &&
+           vc__picker_elsewhere(c->subs, c->n_subs,
+                                before != NULL ? before->pool : NULL);
+}
+
+struct vc__client *
+vc__channel_pick(struct vc_channel *c, const struct vc_service *service,
+                 const struct vc__client *before, uint64_t now)
+{
+    struct vc__subchannel *s = c->subs;
+
+    if (c->n_subs > 1)
+        s = subchannel_pick(c, service, before, now);
+    return vc__subchannel_client(s, service, &c->client_opts);
 }
 
 uint32_t

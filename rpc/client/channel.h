@@ -6,8 +6,8 @@
  *
  * Called by: async.c (call_ms), call.c (call_ms), channel_intercept.c (call_ms,
  * was_used), stream_open.c (call_ms, pick, request_max), attempt.c (pick,
- * request_max), attempts.c (count), stream_again.c (count), many files (enter,
- * leave). */
+ * request_max), stream_again.c (pick, elsewhere, count), attempts.c (elsewhere,
+ * count), many files (enter, leave). */
 #ifndef VC_RPC_CHANNEL_H
 #define VC_RPC_CHANNEL_H
 
@@ -17,6 +17,7 @@
 #include <verbcall/channel.h>
 #include <verbcall/service.h>
 
+#include "rpc/client/picker.h"
 #include "rpc/client/retry.h"
 #include "rpc/client/retry_wait.h"
 #include "rpc/client/subchannel.h"
@@ -30,6 +31,7 @@ struct vc_channel {
     struct vc__subchannel *subs; /* set once; `only`, unless there are more */
     unsigned n_subs;
     struct vc__subchannel only;
+    struct vc__picker picker;
     uint32_t call_ms;
     struct vc__client_opts client_opts;
     size_t reply_memory;
@@ -86,12 +88,22 @@ vc__channel_call_ms(const struct vc_channel *c, const struct vc_method *method)
 
 /* --- for an attempt of a call --------------------------------------------- */
 
-/* Returns the channel's client for this service, which takes the attempt to a
- * server; made at first use, and freed with the channel. NULL if memory is
- * short. The caller must have entered the channel. Called when an attempt or a
- * stream starts. */
+/* Chooses a server for an attempt, another than that of `before`, the client of
+ * the attempt before (or NULL), where it can. Returns the channel's client of
+ * this service there; made at first use, and freed with the channel. NULL if
+ * memory is short. The caller must have entered the channel. Called when an
+ * attempt or a stream starts. */
 struct vc__client *vc__channel_pick(struct vc_channel *c,
-                                    const struct vc_service *service);
+                                    const struct vc_service *service,
+                                    const struct vc__client *before,
+                                    uint64_t now);
+
+/* True if an attempt that could not be sent by this client may be sent to
+ * another server at once: the channel has one that is not known to fail, and
+ * the call has not been through all of them. Called when an attempt has
+ * failed. */
+bool vc__channel_elsewhere(const struct vc_channel *c,
+                           const struct vc__client *before, unsigned attempts);
 
 /* The most bytes that the server accepts in a request, as far as the channel
  * knows; VC__MESSAGE_MAX before it was connected. Only a hint: the server

@@ -79,6 +79,15 @@ is_waiting(const struct vc__retry_facts *f)
            f->outcome == VC_OUTCOME_NOT_EXECUTED && !is_forbidden(f);
 }
 
+/* True if the call was not sent, and another server may take it. */
+static bool
+goes_elsewhere(const struct vc__retry_facts *f)
+{
+    return f->elsewhere && f->status == VC_UNAVAILABLE &&
+           f->outcome == VC_OUTCOME_NOT_EXECUTED && !f->has_pushback &&
+           !(f->call_flags & VC_CALL_NO_RETRY) && f->left_us > 0;
+}
+
 /* Microseconds until the next attempt: the server's pushback, or the backoff
  * with its jitter. */
 static uint64_t
@@ -104,6 +113,10 @@ vc__retry_again(const struct vc__retry_policy *policy,
 
     if (!is_passing(f))
         return VC__RETRY_NO;
+    if (goes_elsewhere(f)) {
+        *wait_us = 0;
+        return VC__RETRY_AGAIN;
+    }
     if (is_waiting(f)) {
         wait = wait_of(policy, f, seed);
         *wait_us = wait < f->left_us ? wait : f->left_us;

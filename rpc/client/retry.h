@@ -47,6 +47,7 @@ struct vc__retry_facts {
     unsigned attempt;      /* 1: the first */
     bool has_pushback;     /* the server has sent a pushback: */
     int32_t pushback_ms;   /* in milliseconds; below 0: no retry */
+    bool elsewhere;        /* another server may be tried at once */
     uint64_t took_us;      /* by this attempt, in microseconds */
     uint64_t left_us;      /* to the deadline; UINT64_MAX: no deadline */
 };
@@ -57,7 +58,9 @@ enum vc__retry {
     VC__RETRY_STARVED, /* no, only because of the budget */
 };
 
-/* Decides whether another attempt follows, *wait_us from now. Normally there
+/* Decides whether another attempt follows, *wait_us from now. A call that could
+ * not be sent goes to another server at once, if there is one (gRPC's
+ * transparent retry, proposal A6): that charges nothing. Normally there
  * must be time for an attempt that takes as long as this one: otherwise a less
  * useful error would replace this one. A call that waits for its server to be
  * ready does so until its deadline, and *wait_us may end there. Other failures

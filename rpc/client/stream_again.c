@@ -43,6 +43,7 @@ policy_allows(struct vc__client_stream *c, const struct vc__error *error,
         .outcome = error->outcome,
         .call_flags = a->flags,
         .attempt = a->number,
+        .elsewhere = vc__channel_elsewhere(channel, c->client, a->number),
         .took_us = now - a->began,
         .left_us = a->due == VC__FOREVER ? UINT64_MAX
                    : a->due > now        ? a->due - now
@@ -269,12 +270,16 @@ renewed_new(struct vc__client_stream *c)
 static bool
 stream_again_renew(struct vc__client_stream *c, uint64_t now)
 {
-    struct renewed *r;
+    struct vc__client *client =
+        vc__channel_pick(c->channel, c->client->service, c->client, now);
+    struct renewed *r = NULL;
 
     c->attempts.number++;
-    r = renewed_new(c);
+    if (client != NULL)
+        r = renewed_new(c);
     if (r == NULL)
         return false;
+    c->client = client;
     vc__client_stream_unrenew(c);
     r->send.frame.deadline = vc__deadline_left(r->send.due, now);
     r->send.fresh = true;

@@ -159,7 +159,7 @@ stream_open_prepare(struct vc__client_stream *c,
         status = call_pack(c, request);
     if (status != VC_OK)
         return status;
-    c->client = vc__channel_pick(c->channel, service);
+    c->client = vc__channel_pick(c->channel, service, NULL, now);
     if (c->client == NULL)
         return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
     return vc__client_stream_limit(c, opts, now);

@@ -130,6 +130,53 @@ each_failure_is_followed_by_what_the_table_says(void **state)
     }
 }
 
+/* A call that could not be sent goes to another server at once, and charges
+ * nothing. */
+static void
+what_was_not_sent_goes_elsewhere_at_once(void **state)
+{
+    static const struct {
+        enum vc_status status;
+        enum vc_outcome outcome;
+        uint32_t call;
+        int32_t pushback;
+        uint64_t left;
+        bool at_once;
+    } rows[] = {
+        {VC_UNAVAILABLE, NOT, 0, 0, FOREVER, true},
+        {VC_UNAVAILABLE, NOT, WAIT, 0, 1, true},
+        {VC_UNAVAILABLE, NOT, NO_RETRY, 0, FOREVER, false},
+        {VC_UNAVAILABLE, NOT, 0, 700, FOREVER, false},
+        {VC_UNAVAILABLE, NOT, 0, 0, 0, false},
+        {VC_UNAVAILABLE, PERHAPS, 0, 0, FOREVER, false},
+        {VC_RESOURCE_EXHAUSTED, NOT, 0, 0, FOREVER, false},
+        {VC_CANCELLED, NOT, 0, 0, FOREVER, false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const struct vc__retry_facts facts = {
+            .status = rows[i].status,
+            .outcome = rows[i].outcome,
+            .call_flags = rows[i].call,
+            .attempt = 9,
+            .has_pushback = rows[i].pushback != 0,
+            .pushback_ms = rows[i].pushback,
+            .elsewhere = true,
+            .left_us = rows[i].left,
+        };
+        struct vc__retry_budget budget = {0};
+        uint64_t seed = 1, wait = 1;
+        bool again = vc__retry_again(&policy, &budget, &facts, &seed, &wait) ==
+                     VC__RETRY_AGAIN;
+
+        if ((again && wait == 0) != rows[i].at_once)
+            fail_msg("row %zu", i);
+        if (rows[i].at_once)
+            assert_int_equal(0, atomic_load(&budget.missing));
+    }
+}
+
 static void
 waits_are_spread_over_the_whole_range(void **state)
 {
@@ -273,6 +320,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_failure_is_followed_by_what_the_table_says),
+        cmocka_unit_test(what_was_not_sent_goes_elsewhere_at_once),
         cmocka_unit_test(waits_are_spread_over_the_whole_range),
         cmocka_unit_test(another_must_have_more_time_than_the_one_before_took),
         cmocka_unit_test(a_pushback_of_0_is_no_refusal),

@@ -1,0 +1,52 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Chooses a server for each attempt of a call, by the policy of its channel.
+ * The policies have gRPC's names and its rules: pick_first (proposal A62),
+ * round_robin, least_request (A48). A choice takes no lock: it reads what the
+ * pools have published (cm/pool/pool.h, "health"). Any thread. See
+ * doc/balancing.md.
+ *
+ * Called by: channel.c (all). */
+#ifndef VC_RPC_PICKER_H
+#define VC_RPC_PICKER_H
+
+#include "rpc/client/subchannel.h"
+
+enum vc__policy {
+    VC__POLICY_PICK_FIRST,
+    VC__POLICY_ROUND_ROBIN,
+    VC__POLICY_LEAST_REQUEST,
+};
+
+/* Zeroed, with the policy set. Any thread. */
+struct vc__picker {
+    enum vc__policy policy;
+    atomic_uint at; /* pick_first: the last choice; round_robin: the next */
+};
+
+/* What an attempt brings. */
+struct vc__pick {
+    const struct vc_service *service;
+    const struct vc__pool *before; /* where the one before went; or NULL */
+    uint64_t now, seed;
+};
+
+/* Reads the name of a policy; NULL is pick_first. VC_INVALID_ARGUMENT if there
+ * is none of this name. Called by vc_channel_open(). */
+enum vc_status vc__policy_parse(enum vc__policy *policy, const char *name);
+
+/* Returns the server for this attempt: one that is connected, and not the one
+ * before if there is another. If none is, one that may be soon: the call then
+ * waits for the connection, or fails with what is wrong. Has servers connected
+ * that the policy wants connected. n is at least 1. */
+struct vc__subchannel *vc__picker_pick(struct vc__picker *k,
+                                       struct vc__subchannel *subs, unsigned n,
+                                       const struct vc__pick *pick);
+
+/* True if a server other than this one is not known to fail. Called when an
+ * attempt has failed without having been sent. */
+bool vc__picker_elsewhere(const struct vc__subchannel *subs, unsigned n,
+                          const struct vc__pool *before);
+
+#endif

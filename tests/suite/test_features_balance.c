@@ -1,0 +1,433 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * A channel with several servers ("list:"): who gets a call by each policy, and
+ * what happens when one of them cannot be reached, drains or ends. */
+#include "tests/suite/feature.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <verbcall/counters.h>
+#include <verbcall/stream.h>
+
+#define SERVERS  3u
+#define CALLS    300u
+#define AWAIT_MS 10000
+#define TEXT     4096
+
+struct fleet {
+    struct fixture servers[SERVERS]; /* without clients */
+    struct vc_runtime *runtime;
+    struct vc_channel *channel;
+    char target[SERVERS * 81 + 100];
+};
+
+static void
+fleet_open(struct fleet *f, const char *policy)
+{
+    struct vc_channel_opts opts = VC_CHANNEL_OPTS_INIT;
+
+    opts.policy = policy;
+    assert_status(VC_OK,
+                  vc_channel_open(f->runtime, f->target, &opts, &f->channel));
+}
+
+/* before: a target in front of those of the servers, with its comma; or "". */
+static void
+fleet_start(struct fleet *f, const char *before, const char *policy)
+{
+    memset(f, 0, sizeof *f);
+    strcpy(f->target, "list:");
+    strcat(f->target, before);
+    for (unsigned i = 0; i < SERVERS; i++) {
+        fixture_start_server(&f->servers[i], 1, NULL);
+        if (i > 0)
+            strcat(f->target, ",");
+        strcat(f->target, f->servers[i].target);
+    }
+    assert_status(VC_OK, vc_runtime_new(NULL, &f->runtime));
+    fleet_open(f, policy);
+}
+
+static void
+server_stop(struct fleet *f, unsigned i)
+{
+    if (f->servers[i].server != NULL)
+        fixture_stop_server(&f->servers[i]);
+    f->servers[i].server = NULL;
+}
+
+static void
+fleet_stop(struct fleet *f)
+{
+    vc_channel_close(f->channel);
+    vc_runtime_free(f->runtime);
+    for (unsigned i = 0; i < SERVERS; i++)
+        server_stop(f, i);
+}
+
+static uint64_t
+served_by(const struct fleet *f, unsigned i)
+{
+    struct vc_counters c = VC_COUNTERS_INIT;
+
+    vc_runtime_counters(f->servers[i].server_runtime, &c);
+    return c.handlers_started;
+}
+
+/* Makes calls until the description has this many servers that are ready. */
+static void
+ready_await(struct fleet *f, unsigned n)
+{
+    uint64_t due = fixture_ms() + AWAIT_MS;
+    unsigned ready = 0;
+
+    while (ready != n) {
+        static char text[TEXT];
+        const char *at = text;
+
+        assert_true(fixture_ms() < due);
+        assert_status(VC_OK, fixture_echo(f->channel, 10, 1));
+        vc_channel_describe(f->channel, text, sizeof text);
+        for (ready = 0; (at = strstr(at, ": ready\n")) != NULL; at++)
+            ready++;
+    }
+}
+
+/* --- policies ------------------------------------------------------------ */
+
+static void
+by_round_robin_they_take_turns(void **state)
+{
+    uint64_t before[SERVERS];
+    struct fleet f;
+
+    (void)state;
+    fleet_start(&f, "", "round_robin");
+    ready_await(&f, SERVERS);
+    for (unsigned i = 0; i < SERVERS; i++)
+        before[i] = served_by(&f, i);
+    for (unsigned i = 0; i < CALLS; i++)
+        assert_status(VC_OK, fixture_echo(f.channel, 10, i));
+    for (unsigned i = 0; i < SERVERS; i++)
+        assert_int_equal(CALLS / SERVERS, served_by(&f, i) - before[i]);
+    fleet_stop(&f);
+}
+
+static void
+by_pick_first_the_first_has_all_until_it_ends(void **state)
+{
+    struct fleet f;
+
+    (void)state;
+    fleet_start(&f, "", NULL);
+    for (unsigned i = 0; i < CALLS; i++)
+        assert_status(VC_OK, fixture_echo(f.channel, 10, i));
+    assert_int_equal(CALLS, served_by(&f, 0));
+    assert_int_equal(0, served_by(&f, 1));
+    server_stop(&f, 0);
+    for (unsigned i = 0; i < CALLS; i++)
+        assert_status(VC_OK, fixture_echo(f.channel, 10, i));
+    assert_int_equal(CALLS, served_by(&f, 1));
+    assert_int_equal(0, served_by(&f, 2));
+    fleet_stop(&f);
+}
+
+static void
+count_done(enum vc_status status, void *reply, void *arg)
+{
+    assert_status(VC_OK, status);
+    vc_message_free(reply);
+    fixture_tell(arg);
+}
+
+/* Calls of another channel keep the first server busy: the others get what
+ * comes, as of two the one with fewer calls is chosen. */
+static void
+by_least_request_a_busy_one_gets_none(void **state)
+{
+    Suite__SleepRequest sleep = SUITE__SLEEP_REQUEST__INIT;
+    static atomic_uint ended;
+    struct vc_channel *other;
+    uint64_t before;
+    struct fleet f;
+
+    (void)state;
+    atomic_store(&ended, 0);
+    fleet_start(&f, "", "least_request");
+    assert_status(VC_OK, vc_runtime_start(f.runtime));
+    ready_await(&f, SERVERS);
+    assert_status(
+        VC_OK, vc_channel_open(f.runtime, f.servers[0].target, NULL, &other));
+    sleep.milliseconds = 1000;
+    for (unsigned i = 0; i < 20; i++)
+        assert_status(VC_OK, vc_channel_call_async(
+                                 other, &suite_probe_service, SUITE_PROBE_SLEEP,
+                                 &sleep, NULL, count_done, &ended, NULL));
+    before = served_by(&f, 1) + served_by(&f, 2);
+    for (unsigned i = 0; i < CALLS && atomic_load(&ended) == 0; i++)
+        assert_status(VC_OK, fixture_echo(f.channel, 10, i));
+    assert_int_equal(0, atomic_load(&ended));
+    assert_int_equal(CALLS, served_by(&f, 1) + served_by(&f, 2) - before);
+    fixture_await(&ended, 20);
+    vc_channel_close(other);
+    fleet_stop(&f);
+}
+
+/* --- servers that cannot be reached --------------------------------------- */
+
+/* The target of a server that has ended, with a comma. */
+static void
+dead_target(char out[90])
+{
+    struct fixture f = {0};
+
+    fixture_start_server(&f, 1, NULL);
+    snprintf(out, 90, "%s,", f.target);
+    fixture_stop_server(&f);
+}
+
+static void
+one_that_is_not_there_costs_no_call(void **state)
+{
+    static const char *const policies[] = {"pick_first", "round_robin",
+                                           "least_request"};
+
+    (void)state;
+    for (unsigned p = 0; p < 3; p++) {
+        struct vc_counters c = VC_COUNTERS_INIT;
+        char dead[90];
+        struct fleet f;
+
+        dead_target(dead);
+        fleet_start(&f, dead, policies[p]);
+        for (unsigned i = 0; i < CALLS; i++)
+            assert_status(VC_OK, fixture_echo(f.channel, 10, i));
+        vc_runtime_counters(f.runtime, &c);
+        assert_int_equal(CALLS, served_by(&f, 0) + served_by(&f, 1) +
+                                    served_by(&f, 2));
+        assert_in_range(c.calls_retried, 0, 3);
+        fleet_stop(&f);
+    }
+}
+
+static void
+if_none_is_there_the_call_says_so(void **state)
+{
+    struct fleet f;
+    static char text[TEXT];
+
+    (void)state;
+    fleet_start(&f, "", "round_robin");
+    for (unsigned i = 0; i < SERVERS; i++)
+        server_stop(&f, i);
+    assert_status(VC_UNAVAILABLE, fixture_echo(f.channel, 10, 1));
+    assert_int_equal(VC_OUTCOME_NOT_EXECUTED, vc_error_outcome());
+    vc_channel_describe(f.channel, text, sizeof text);
+    assert_non_null(strstr(text, "server 1 of 3, "));
+    assert_non_null(strstr(text, "server 3 of 3, "));
+    assert_non_null(strstr(text, ": failing\n"));
+    assert_status(VC_UNAVAILABLE,
+                  vc_channel_connect(f.channel, &suite_probe_service));
+    fleet_stop(&f);
+}
+
+static void
+connecting_takes_the_first_that_is_there(void **state)
+{
+    char dead[90];
+    struct fleet f;
+
+    (void)state;
+    dead_target(dead);
+    fleet_start(&f, dead, NULL);
+    assert_status(VC_OK, vc_channel_connect(f.channel, &suite_probe_service));
+    assert_status(VC_OK, fixture_echo(f.channel, 10, 1));
+    assert_int_equal(1, served_by(&f, 0));
+    fleet_stop(&f);
+}
+
+/* --- servers that come and go ---------------------------------------------- */
+
+struct load {
+    struct fleet *fleet;
+    pthread_t threads[4];
+    atomic_bool enough;
+    atomic_uint calls, failed;
+    char text[VC_ERROR_SIZE];
+};
+
+static void *
+load_main(void *arg)
+{
+    struct load *l = arg;
+
+    while (!atomic_load(&l->enough)) {
+        if (fixture_echo(l->fleet->channel, 100, 1) != VC_OK &&
+            atomic_fetch_add(&l->failed, 1) == 0)
+            snprintf(l->text, sizeof l->text, "%s", vc_error());
+        fixture_tell(&l->calls);
+    }
+    return NULL;
+}
+
+static void
+load_start(struct load *l, struct fleet *f)
+{
+    memset(l, 0, sizeof *l);
+    l->fleet = f;
+    for (unsigned i = 0; i < 4; i++)
+        assert_int_equal(0, pthread_create(&l->threads[i], NULL, load_main, l));
+}
+
+static void
+load_stop(struct load *l)
+{
+    atomic_store(&l->enough, true);
+    for (unsigned i = 0; i < 4; i++)
+        pthread_join(l->threads[i], NULL);
+    if (atomic_load(&l->failed) > 0)
+        fail_msg("%u of %u calls failed: %s", atomic_load(&l->failed),
+                 atomic_load(&l->calls), l->text);
+}
+
+/* Each server in turn is drained and closed while four threads call. Another
+ * one takes the calls. */
+static void
+draining_one_loses_no_call(void **state)
+{
+    struct fleet f;
+    struct load l;
+
+    (void)state;
+    fleet_start(&f, "", "round_robin");
+    assert_status(VC_OK, vc_runtime_start(f.runtime));
+    ready_await(&f, SERVERS);
+    load_start(&l, &f);
+    for (unsigned i = 0; i + 1 < SERVERS; i++) {
+        fixture_await(&l.calls, atomic_load(&l.calls) + 1000);
+        assert_status(VC_OK, vc_server_drain(f.servers[i].server, NULL, 10000));
+        server_stop(&f, i);
+    }
+    fixture_await(&l.calls, atomic_load(&l.calls) + 1000);
+    load_stop(&l);
+    fleet_stop(&f);
+}
+
+/* It gets calls again when it is back at its address. */
+static void
+one_that_is_back_gets_calls_again(void **state)
+{
+    struct fleet f;
+
+    (void)state;
+    fleet_start(&f, "", "round_robin");
+    ready_await(&f, SERVERS);
+    server_stop(&f, 1);
+    ready_await(&f, SERVERS - 1);
+    fixture_start_server_at(&f.servers[1], f.servers[1].port, 1, NULL);
+    ready_await(&f, SERVERS);
+    for (unsigned i = 0; i < CALLS; i++)
+        assert_status(VC_OK, fixture_echo(f.channel, 10, i));
+    assert_in_range(served_by(&f, 1), CALLS / SERVERS, CALLS);
+    fleet_stop(&f);
+}
+
+/* --- streams --------------------------------------------------------------- */
+
+static void
+a_stream_stays_with_its_server(void **state)
+{
+    struct suite_streams_talk_client_stream *streams[SERVERS];
+    Suite__EchoRequest request = SUITE__ECHO_REQUEST__INIT;
+    struct fleet f;
+
+    (void)state;
+    fleet_start(&f, "", "round_robin");
+    ready_await(&f, SERVERS);
+    for (unsigned i = 0; i < SERVERS; i++)
+        assert_status(VC_OK, suite_streams_talk(f.channel, NULL, &streams[i]));
+    for (unsigned n = 0; n < 20; n++) {
+        for (unsigned i = 0; i < SERVERS; i++) {
+            Suite__EchoReply *reply;
+
+            request.tag = 100 * i + 10 + n;
+            assert_status(VC_OK, suite_streams_talk_send(streams[i], &request));
+            assert_status(VC_OK,
+                          suite_streams_talk_receive(streams[i], &reply));
+            assert_int_equal(request.tag, reply->tag);
+            vc_message_free(reply);
+        }
+    }
+    for (unsigned i = 0; i < SERVERS; i++) {
+        assert_status(VC_OK, suite_streams_talk_finish(streams[i]));
+        suite_streams_talk_close(streams[i]);
+    }
+    fleet_stop(&f);
+}
+
+/* --- targets ----------------------------------------------------------------- */
+
+static void
+open_fails(struct vc_runtime *runtime, const char *target, const char *policy,
+           const char *why)
+{
+    struct vc_channel_opts opts = VC_CHANNEL_OPTS_INIT;
+    struct vc_channel *channel;
+
+    opts.policy = policy;
+    assert_status(VC_INVALID_ARGUMENT,
+                  vc_channel_open(runtime, target, &opts, &channel));
+    if (strstr(vc_error(), why) == NULL)
+        fail_msg("\"%s\" is not in: %s", why, vc_error());
+}
+
+static void
+bad_lists_are_refused(void **state)
+{
+    static char many[5 + 1025 * 12 + 1], text[400];
+    struct vc_runtime *runtime;
+
+    (void)state;
+    assert_status(VC_OK, vc_runtime_new(NULL, &runtime));
+    open_fails(runtime, "list:", NULL, "empty target");
+    open_fails(runtime, "list:tcp://127.0.0.1:1,", NULL, "empty target");
+    open_fails(runtime, "list:,tcp://127.0.0.1:1", NULL, "empty target");
+    open_fails(runtime, "list:tcp://127.0.0.1:1,x://b:1", NULL,
+               "unknown scheme");
+    open_fails(runtime, "list:tcp://127.0.0.1:1,list:tcp://127.0.0.1:1", NULL,
+               "unknown scheme");
+    open_fails(runtime, "tcp://127.0.0.1:1", "fastest",
+               "\"fastest\" is none of pick_first");
+    strcpy(many, "list:");
+    for (unsigned i = 0; i < 1025; i++)
+        strcat(many, i == 0 ? "inproc://a" : ",inproc://a");
+    open_fails(runtime, many, NULL, "at most 1024 targets");
+    memset(text, 'a', sizeof text - 1);
+    memcpy(text, "list:tcp://", 11);
+    open_fails(runtime, text, NULL, "is longer than");
+    vc_runtime_free(runtime);
+}
+
+#define T(name) cmocka_unit_test(name)
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        T(by_round_robin_they_take_turns),
+        T(by_pick_first_the_first_has_all_until_it_ends),
+        T(by_least_request_a_busy_one_gets_none),
+        T(one_that_is_not_there_costs_no_call),
+        T(if_none_is_there_the_call_says_so),
+        T(connecting_takes_the_first_that_is_there),
+        T(draining_one_loses_no_call),
+        T(one_that_is_back_gets_calls_again),
+        T(a_stream_stays_with_its_server),
+        T(bad_lists_are_refused),
+    };
+
+    return fixture_main(tests);
+}
