@@ -72,8 +72,9 @@ struct vc__link_ops {
      * link. */
     void (*up)(struct vc__link *link);
 
-    /* A frame was received. Returns false if it breaks the protocol, which ends
-     * the link. */
+    /* A frame was received. Returns false, which ends the link, if the frame
+     * breaks the protocol (then vc__link_breach() was called) or memory is
+     * short. */
     bool (*frame)(struct vc__link *link, const struct vc__frame *f);
 
     /* Returns true if a call waits for the peer. Called now and then, for

@@ -20,6 +20,20 @@ link_malformed(struct vc__link *link, const char *what)
                  "%s broke the protocol: %s", vc__link_peer(link), what);
 }
 
+/* ops->frame() has refused a frame of the peer. Ends the link: by the rule that
+ * the frame broke, or, if there is none, for lack of memory at this end, which
+ * is no fault of the peer. Called by frames_handle(). */
+static void
+frame_refused(struct vc__link *link)
+{
+    if (link->breach != NULL)
+        link_malformed(link, link->breach);
+    else
+        vc__link_end(link, VC__LINK_EV_BROKEN, VC_RESOURCE_EXHAUSTED,
+                     "%s: out of memory for a frame that it has sent",
+                     vc__link_peer(link));
+}
+
 /* Ends the messages that the peer has acknowledged. For packet_arrived(), under
  * the lock. */
 static void
@@ -98,7 +112,8 @@ packet_handled(struct vc__link *link)
 }
 
 /* Handles a PING itself, passes any other frame to ops->frame(). False: the
- * frame breaks the protocol. For frames_handle(). */
+ * frame breaks the rule link->breach, or, if that is NULL, this end has no
+ * memory to handle it. For frames_handle(). */
 static bool
 frame_take(struct vc__link *link, const struct vc__frame *f)
 {
@@ -114,8 +129,8 @@ frame_take(struct vc__link *link, const struct vc__frame *f)
     return link->ops->frame(link, f);
 }
 
-/* Handles the packet's frames in order, until one breaks the protocol, which
- * ends the link, or the link is not up any more. For packet_handle(). */
+/* Handles the packet's frames in order, until one is refused, which ends the
+ * link, or the link is not up any more. For packet_handle(). */
 static void
 frames_handle(struct vc__link *link, struct vc__packet_reader *reader)
 {
@@ -124,9 +139,7 @@ frames_handle(struct vc__link *link, struct vc__packet_reader *reader)
 
     while ((got = vc__frame_next(reader, &f)) == 1) {
         if (!frame_take(link, &f)) {
-            link_malformed(link, link->breach != NULL
-                                     ? link->breach
-                                     : "a frame that could not be processed");
+            frame_refused(link);
             return;
         }
         if (link->state != VC__LINK_UP)

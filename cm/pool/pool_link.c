@@ -320,7 +320,7 @@ on_goaway(struct vc__pool_link *pl)
     return true;
 }
 
-/* ops->frame: returns false if the frame is invalid, which ends the link. */
+/* ops->frame: false ends the link: a breach of the protocol, or no memory. */
 static bool
 pool_link_on_frame(struct vc__link *link, const struct vc__frame *f)
 {
@@ -429,14 +429,17 @@ is_dead(const struct vc__pool *p, const struct vc__link *link)
 
 /* For pool_link_on_down(): true if a lost link is to be replaced: unless the
  * peer broke the protocol or is dead, or no reply came by several links in a
- * row. Links that we close, or of a former peer, are not counted. */
+ * row. Links that we close, or of a former peer, are not counted. A link ends
+ * as RESOURCE_EXHAUSTED when this end has no memory for a frame or a timer. */
 static bool
 is_resumable(struct vc__pool *p, const struct vc__pool_link *pl)
 {
+    enum vc_status end = pl->link.error.status;
+
     if (pl->peer == p->peer && pl->idle_looks < IDLE_LOOKS && !pl->leaving)
         p->n_unanswered = pl->useful ? 0 : p->n_unanswered + 1;
-    return pl->link.error.status == VC_UNAVAILABLE && !is_dead(p, &pl->link) &&
-           p->n_unanswered < UNANSWERED_MAX;
+    return (end == VC_UNAVAILABLE || end == VC_RESOURCE_EXHAUSTED) &&
+           !is_dead(p, &pl->link) && p->n_unanswered < UNANSWERED_MAX;
 }
 
 /* For pool_link_on_down(): a link was up but could not join, so its attempt has
@@ -499,8 +502,7 @@ static const struct vc__link_ops pool_link_ops = {.up = pool_link_on_up,
                                                   .gone = pool_link_on_gone};
 
 /* For vc__pool_link_new(): some links live a look longer than others, so that
- * links that fall idle together are not closed together. nth: different for
- * each. */
+ * links that fall idle together are not closed together. nth: a new number. */
 static unsigned
 jitter_draw(const struct vc__pool *p, unsigned nth)
 {
@@ -574,18 +576,6 @@ idle_find(struct vc__pool *p)
     return idle;
 }
 
-static void pool_link_on_look(struct vc__timer *timer);
-
-void
-vc__pool_look(struct vc__pool *p)
-{
-    uint64_t us = (uint64_t)p->opts.idle_ms * 1000 / IDLE_LOOKS;
-
-    /* If out of memory for the timer, idle links stay. */
-    vc__timer_start(&p->engine->timers, &p->look, vc__timer_beat(vc__now(), us),
-                    pool_link_on_look);
-}
-
 /* The timer p->look fires: closes one idle link. */
 static void
 pool_link_on_look(struct vc__timer *timer)
@@ -597,4 +587,14 @@ pool_link_on_look(struct vc__timer *timer)
         vc__link_close(&idle->link, VC_UNAVAILABLE, "the connection was idle");
     if (p->n_links > 0)
         vc__pool_look(p);
+}
+
+void
+vc__pool_look(struct vc__pool *p)
+{
+    uint64_t us = (uint64_t)p->opts.idle_ms * 1000 / IDLE_LOOKS;
+
+    /* If out of memory for the timer, idle links stay. */
+    vc__timer_start(&p->engine->timers, &p->look, vc__timer_beat(vc__now(), us),
+                    pool_link_on_look);
 }

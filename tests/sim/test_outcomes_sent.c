@@ -11,10 +11,11 @@
 
 #include "tests/sim/outcomes.h"
 
-#define ECHO     0u
-#define MISSING  4u
-#define SHORT_MS 300u
-#define BULK     1000000u /* more than a link's credits */
+#define ECHO         0u
+#define MISSING      4u
+#define SHORT_MS     300u
+#define BULK         1000000u /* more than a link's credits */
+#define LONG_SERVICE 64u      /* methods */
 
 /* --- after others -------------------------------------------------------- */
 
@@ -291,6 +292,47 @@ no_memory_for_a_long_request_there(struct play *p)
     play_call(p);
 }
 
+/* Arms the client's side, for no_memory_to_stop_a_long_request(). */
+static void
+fail_here(void *arg)
+{
+    const struct play *p = arg;
+
+    fake_fail_memory(p->here, 1);
+}
+
+/* The server refuses the request at its first part, and the client has no
+ * memory for the CANCEL that stops the rest. The client closes the link, and
+ * sends the request again. Neither the call nor another one of the link ends by
+ * that. The service is so long that no memory of its OPEN is kept for the
+ * CANCEL. */
+static void
+no_memory_to_stop_a_long_request(struct play *p)
+{
+    static struct vc_method methods[LONG_SERVICE];
+    static struct vc_service service;
+    struct vc_counters c = VC_COUNTERS_INIT;
+
+    service = suite_probe_service;
+    for (unsigned i = 0; i < LONG_SERVICE; i++)
+        methods[i] = service.methods[i < service.n_methods ? i : 0];
+    service.methods = methods;
+    service.n_methods = LONG_SERVICE;
+    p->service = &service;
+    p->size = BULK;
+    play_connect(p);
+    play_other_begin(p);
+    play_await_handler(p);
+    fake_fail_memory(p->server.process, 4);
+    fake_when("server: an allocation fails", 1, fail_here, p);
+    play_call(p);
+    play_other_end(p);
+    assert_int_equal(p->other_status, VC_OK);
+    assert_int_equal(fake_failed(), 2);
+    vc_runtime_counters(p->runtime, &c);
+    assert_int_equal(c.links_lost, 1);
+}
+
 /* There is no memory for a reply, either. The server closes the link, and the
  * request is sent again. */
 static void
@@ -504,6 +546,7 @@ static const struct row rows[] = {
     ROW(no_memory_for_a_call_there, OK, EXECUTED),
     ROW(no_memory_to_begin_a_long_request_there, OK, EXECUTED),
     ROW(no_memory_for_a_long_request_there, RESOURCE_EXHAUSTED, NOT_EXECUTED),
+    ROW(no_memory_to_stop_a_long_request, RESOURCE_EXHAUSTED, NOT_EXECUTED),
     ROW(drained_before, UNAVAILABLE, NOT_EXECUTED),
 
     ROW(sending_fails, OK, EXECUTED),
