@@ -208,6 +208,85 @@ receives_that_nobody_polled_are_posted_again_and_seen_by_nobody(void **state)
     }
 }
 
+/* --- receives ---------------------------------------------------------- */
+
+#define DEPTH 128u
+
+static void
+pair_init(struct vc__device *d, struct life *from, struct life *to)
+{
+    *from = *to = (struct life){.completions = 0};
+    assert_int_equal(vc__qp_init(&from->qp, d, &life_ops, DEPTH, 2), VC_OK);
+    assert_int_equal(vc__qp_init(&to->qp, d, &life_ops, 8, 2), VC_OK);
+    qp_connect(from->qp.qp, to->qp.qp);
+    qp_connect(to->qp.qp, from->qp.qp);
+}
+
+static void
+pair_fini(struct life *from, struct life *to)
+{
+    vc__qp_fini(&to->qp, false);
+    vc__qp_fini(&from->qp, false);
+}
+
+/* Sends n messages while nobody polls; then they are received. */
+static void
+burst(struct vc__device *d, struct life *from, const struct life *to,
+      unsigned n)
+{
+    static const uint8_t data[8];
+    unsigned before = to->completions;
+
+    for (unsigned i = 0; i < n; i++)
+        assert_int_equal(vc__qp_send(&from->qp, data, sizeof data), 0);
+    fake_sleep_us(PATIENCE);
+    vc__device_drain(d);
+    assert_int_equal(to->completions, before + n);
+}
+
+static uint64_t
+times_low(const struct vc__device *d)
+{
+    return atomic_load(&d->engine->ledger.held[VC__COUNT_receives_low]);
+}
+
+#define PROMISED 8u
+#define MOST     64u /* receives of the device: 40 and 24 */
+
+/* A peer uses all but a few of the receives, again and again, far more than it
+ * was promised. New ones are posted up to the limit. At the limit the low mark
+ * is watched again only when receives are promised or given back. */
+static void
+is_overdrawn(struct vc__device *d)
+{
+    struct life from, to;
+    unsigned posted;
+
+    d->attr.max_srq_wr = MOST;
+    assert_int_equal(vc__device_grant(d, PROMISED), VC_OK);
+    posted = d->posted;
+    assert_int_equal(posted, PROMISED + 32);
+    pair_init(d, &from, &to);
+    for (unsigned i = 1; i <= 4; i++) {
+        burst(d, &from, &to, posted);
+        posted = d->posted;
+        assert_int_equal(posted, MOST);
+        assert_int_equal(times_low(d), i < 2 ? 1 : 2);
+    }
+    vc__device_ungrant(d, PROMISED);
+    burst(d, &from, &to, posted);
+    assert_int_equal(d->posted, MOST);
+    assert_int_equal(times_low(d), 3);
+    pair_fini(&from, &to);
+}
+
+static void
+a_peer_that_overdraws_gets_no_more_receives_than_may_be(void **state)
+{
+    (void)state;
+    with_device(1, is_overdrawn);
+}
+
 /* --- completions ------------------------------------------------------- */
 
 /* Polls until `life` has n completions. */
@@ -354,6 +433,8 @@ main(void)
         cmocka_unit_test(sends_of_one_life_are_not_seen_in_the_next),
         cmocka_unit_test(
             receives_that_nobody_polled_are_posted_again_and_seen_by_nobody),
+        cmocka_unit_test(
+            a_peer_that_overdraws_gets_no_more_receives_than_may_be),
         cmocka_unit_test(a_send_asks_for_a_completion_when_half_have_none),
         cmocka_unit_test(an_event_comes_up_to_who_has_the_qp),
         cmocka_unit_test(a_removal_comes_up_to_qps_of_all_numbers),

@@ -170,13 +170,24 @@ receives_add(struct vc__device *d, unsigned n)
     return status;
 }
 
+/* Has the device report once when fewer than LOW_RECEIVES are left, unless it
+ * will already. Called when the device is opened, when receives are promised or
+ * taken back, and by receives_replace(). */
+static void
+receives_watch(struct vc__device *d)
+{
+    struct ibv_srq_attr attr = {.srq_limit = LOW_RECEIVES};
+
+    if (!d->watched)
+        ibv_modify_srq(d->srq, &attr, IBV_SRQ_LIMIT);
+    d->watched = true;
+}
+
 enum vc_status
 vc__device_grant(struct vc__device *d, unsigned n)
 {
     unsigned want = d->granted + n + VC__SPARE_RECEIVES;
-    unsigned max = (unsigned)d->attr.max_srq_wr < VC__SRQ_SIZE
-                       ? (unsigned)d->attr.max_srq_wr
-                       : VC__SRQ_SIZE;
+    unsigned max = vc__device_receives_max(d);
     enum vc_status status = VC_OK;
 
     if (want > max)
@@ -189,6 +200,7 @@ vc__device_grant(struct vc__device *d, unsigned n)
         status = receives_add(d, want - d->posted);
     if (status == VC_OK)
         d->granted += n;
+    receives_watch(d);
     vc__device_account(d);
     return status;
 }
@@ -197,29 +209,28 @@ void
 vc__device_ungrant(struct vc__device *d, unsigned n)
 {
     d->granted -= n; /* the receives stay posted for the next peer */
+    receives_watch(d);
     vc__device_account(d);
 }
 
-/* Has the device report once when fewer than LOW_RECEIVES are left. Called when
- * the device is opened, and after each such report. */
-static void
-receives_watch(struct vc__device *d)
-{
-    struct ibv_srq_attr attr = {.srq_limit = LOW_RECEIVES};
-
-    ibv_modify_srq(d->srq, &attr, IBV_SRQ_LIMIT);
-}
-
-/* Called by async_handle(). Receives were lost: posts VC__SPARE_RECEIVES new
- * ones. Without memory for them, the peers' sends are retried (RNR) until some
- * receives come back. */
+/* Called by async_handle(). Receives were lost, or peers have used more than
+ * they were promised: posts VC__SPARE_RECEIVES new ones, but never more than
+ * the SRQ holds, however often peers do that. Without room or memory for new
+ * ones, the peers' sends are retried (RNR) until some receives come back. Then
+ * the next report may come at once, so it is asked for only when a link comes,
+ * goes or changes its window. */
 static void
 receives_replace(struct vc__device *d)
 {
-    receives_add(d, VC__SPARE_RECEIVES);
+    unsigned n = vc__device_receives_max(d) - d->posted;
+
+    if (n > VC__SPARE_RECEIVES)
+        n = VC__SPARE_RECEIVES;
+    d->watched = false;
+    if (n > 0 && receives_add(d, n) == VC_OK)
+        receives_watch(d);
     vc__count(&d->engine->ledger, VC__COUNT_receives_low, 1);
     vc__device_account(d);
-    receives_watch(d);
 }
 
 /* --- completions ------------------------------------------------------- */

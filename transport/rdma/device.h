@@ -51,6 +51,7 @@ struct vc__device {
     struct vc__buffers receive, send;
     unsigned granted; /* receives promised to peers */
     unsigned posted;  /* receives in the SRQ or about to be reposted */
+    bool watched;     /* the SRQ will report that few receives are left */
 
     /* Completions polled but not yet handled. They are kept here so that a
      * handler that waits continues where its interrupted caller stopped. */

@@ -41,9 +41,7 @@ queues_make(struct vc__device *d)
 {
     struct ibv_srq_init_attr srq = {.attr = {.max_sge = 1}};
 
-    srq.attr.max_wr = (unsigned)d->attr.max_srq_wr < VC__SRQ_SIZE
-                          ? (unsigned)d->attr.max_srq_wr
-                          : VC__SRQ_SIZE;
+    srq.attr.max_wr = vc__device_receives_max(d);
     d->pd = ibv_alloc_pd(d->verbs);
     if (d->pd == NULL)
         return vc__device_fail(d, "a protection domain", errno);

@@ -6,8 +6,9 @@
  * the device; then the holder of the engine, or vc__rdma_close(), when no
  * thread advances the engine any more.
  *
- * Called by: device.c (device_fail, device_open, device_close), qp.c
- * (device_fail), listen.c (device_try). */
+ * Called by: device.c (device_receives_max, device_fail, device_open,
+ * device_close), device_queues.c (device_receives_max), qp.c (device_fail),
+ * listen.c (device_try). */
 #ifndef VC_TRANSPORT_RDMA_DEVICE_QUEUES_H
 #define VC_TRANSPORT_RDMA_DEVICE_QUEUES_H
 
@@ -19,6 +20,17 @@
  * for a filled buffer before the buffer is reposted, for a batch of them at
  * most. */
 #define VC__SPARE_RECEIVES 32u
+
+/* The most receives of the device, promised to peers or spare: as many as its
+ * SRQ holds. For device_queues.c when the SRQ is made, and for device.c on the
+ * holder. */
+static inline unsigned
+vc__device_receives_max(const struct vc__device *d)
+{
+    return (unsigned)d->attr.max_srq_wr < VC__SRQ_SIZE
+               ? (unsigned)d->attr.max_srq_wr
+               : VC__SRQ_SIZE;
+}
 
 /* Sets the error for an operation on the device that failed with this errno:
  * "rxe0: cannot make WHAT", and the cause. Returns the error's status. */
