@@ -287,6 +287,48 @@ a_peer_that_overdraws_gets_no_more_receives_than_may_be(void **state)
     with_device(1, is_overdrawn);
 }
 
+/* The device takes none of the first batch. */
+static void
+is_short_of_a_batch(struct vc__device *d)
+{
+    struct life from, to;
+
+    fake_fail(NULL, "ibv_post_srq_recv", 1, ENOMEM);
+    assert_int_equal(vc__device_grant(d, PROMISED), VC_OK);
+    assert_int_equal(fake_failed(), 1);
+    pair_init(d, &from, &to);
+    burst(d, &from, &to, d->posted);
+    vc__device_ungrant(d, PROMISED);
+    pair_fini(&from, &to);
+}
+
+/* The shared queue has room for two less than a batch. */
+static void
+is_short_of_room(struct vc__device *d)
+{
+    struct ibv_srq_attr attr = {.max_wr = PROMISED + 32 - 2};
+    struct life from, to;
+
+    assert_int_equal(ibv_modify_srq(d->srq, &attr, IBV_SRQ_MAX_WR), 0);
+    assert_int_equal(ibv_query_srq(d->srq, &attr), 0);
+    assert_int_equal(vc__device_grant(d, attr.max_wr - 32 + 2), VC_OK);
+    assert_int_equal(d->posted, attr.max_wr + 2);
+    assert_int_equal(d->n_repost, 2);
+    pair_init(d, &from, &to);
+    burst(d, &from, &to, attr.max_wr);
+    assert_int_equal(d->n_repost, 2);
+    vc__device_ungrant(d, attr.max_wr - 32 + 2);
+    pair_fini(&from, &to);
+}
+
+static void
+receives_that_the_device_does_not_take_are_posted_later(void **state)
+{
+    (void)state;
+    with_device(1, is_short_of_a_batch);
+    with_device(1, is_short_of_room);
+}
+
 /* --- completions ------------------------------------------------------- */
 
 /* Polls until `life` has n completions. */
@@ -435,6 +477,8 @@ main(void)
             receives_that_nobody_polled_are_posted_again_and_seen_by_nobody),
         cmocka_unit_test(
             a_peer_that_overdraws_gets_no_more_receives_than_may_be),
+        cmocka_unit_test(
+            receives_that_the_device_does_not_take_are_posted_later),
         cmocka_unit_test(a_send_asks_for_a_completion_when_half_have_none),
         cmocka_unit_test(an_event_comes_up_to_who_has_the_qp),
         cmocka_unit_test(a_removal_comes_up_to_qps_of_all_numbers),

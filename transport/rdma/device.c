@@ -95,36 +95,59 @@ vc__device_del_qp(struct vc__device *d, struct vc__qp *qp)
 
 /* --- receives ---------------------------------------------------------- */
 
+/* Makes requests of the first buffers of the chain, which is not empty. Called
+ * by receives_repost(). */
+static void
+batch_take(struct vc__device *d, struct ibv_recv_wr wr[REPOST_BATCH],
+           struct ibv_sge sge[REPOST_BATCH])
+{
+    for (unsigned n = 0; n < REPOST_BATCH && d->repost != NULL; n++) {
+        struct vc__buffer *b = d->repost;
+
+        d->repost = b->next;
+        d->n_repost--;
+        sge[n] = (struct ibv_sge){
+            .addr = (uintptr_t)b->data,
+            .length = VC__BUFFER_SIZE,
+            .lkey = b->lkey,
+        };
+        wr[n] = (struct ibv_recv_wr){
+            .wr_id = (uintptr_t)b, .sg_list = &sge[n], .num_sge = 1};
+        if (n > 0)
+            wr[n - 1].next = &wr[n];
+    }
+}
+
+/* The device has refused the requests from this one on: puts their buffers back
+ * into the chain. Called by receives_repost(). */
+static void
+batch_return(struct vc__device *d, const struct ibv_recv_wr *refused)
+{
+    for (; refused != NULL; refused = refused->next) {
+        struct vc__buffer *b = (struct vc__buffer *)(uintptr_t)refused->wr_id;
+
+        b->next = d->repost;
+        d->repost = b;
+        d->n_repost++;
+    }
+}
+
 /* Posts the chain of handled buffers again. Called when the chain is long
- * enough, by the next poll without completions, and for new receives. */
+ * enough, by the next poll without completions, and for new receives. The SRQ
+ * has room for all of them: no more than vc__device_receives_max() are ever
+ * taken. What the device refuses all the same, waits for the next call. */
 static void
 receives_repost(struct vc__device *d)
 {
     while (d->repost != NULL) {
-        struct ibv_recv_wr wr[REPOST_BATCH], *bad;
+        struct ibv_recv_wr wr[REPOST_BATCH], *refused = wr;
         struct ibv_sge sge[REPOST_BATCH];
-        unsigned n;
 
-        for (n = 0; n < REPOST_BATCH && d->repost != NULL; n++) {
-            struct vc__buffer *b = d->repost;
-
-            d->repost = b->next;
-            d->n_repost--;
-            sge[n] = (struct ibv_sge){
-                .addr = (uintptr_t)b->data,
-                .length = VC__BUFFER_SIZE,
-                .lkey = b->lkey,
-            };
-            wr[n] = (struct ibv_recv_wr){
-                .wr_id = (uintptr_t)b, .sg_list = &sge[n], .num_sge = 1};
-            if (n > 0)
-                wr[n - 1].next = &wr[n];
-        }
-        /* The SRQ has room for all receives: no more than VC__SRQ_SIZE are ever
-         * taken. A failure means a failed device, whose removal event ends the
-         * links. */
-        if (ibv_post_srq_recv(d->srq, wr, &bad) != 0)
+        batch_take(d, wr, sge);
+        if (ibv_post_srq_recv(d->srq, wr, &refused) != 0) {
+            batch_return(d, refused);
             return;
+        }
     }
 }
 
