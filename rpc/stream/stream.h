@@ -23,7 +23,7 @@
  * has_link), rpc/client/stream_open.c (hold), stream_send.c (hold, put, on,
  * account, changed, wait, status), rpc/client/stream_finish.c (put, status,
  * await), stream.c (on, account, tell), stream_events.c (on, item_free,
- * changed, unpack, taken, drop, tell_half, late, status). */
+ * changed, unpack, taken, drop, half_send, half_drop, late, status). */
 #ifndef VC_RPC_STREAM_H
 #define VC_RPC_STREAM_H
 
@@ -195,10 +195,12 @@ void vc__stream_taken(struct vc_stream *s, uint32_t len);
 /* Drops the received messages, and the message of the reply. Under the lock;
  * vc__stream_fini() calls it without. */
 void vc__stream_drop(struct vc_stream *s);
-/* Sends a HALF to the server: no more messages follow. True also if the call
- * has ended. False if memory is short: then the program may send again, and may
- * try again. */
-bool vc__stream_tell_half(struct vc_stream *s);
+/* For a HALF that waits for the last part of a long message: half_send() gives
+ * it to the link, or frees it if the call has ended, half_drop() frees it.
+ * Called by stream_events.c, without the lock, on the thread that runs
+ * callbacks. */
+void vc__stream_half_send(struct vc__send *half);
+void vc__stream_half_drop(struct vc__send *half);
 /* Fills in *error for a stream whose deadline has passed and that may have been
  * executed. The stream itself does not change. */
 void vc__stream_late(const struct vc_stream *s, struct vc__error *error);

@@ -96,7 +96,7 @@ due_of(struct vc_stream *s)
         return DUE_NONE;
     if (s->state == VC__STREAM_ENDED)
         return ev->cancelled ? DUE_NONE : DUE_CANCEL;
-    if (ev->half_due && !s->long_out)
+    if (ev->half != NULL && !s->long_out)
         return DUE_HALF;
     if (has_room(s))
         return DUE_WRITABLE;
@@ -110,7 +110,6 @@ due_of(struct vc_stream *s)
 static void
 due_note(struct vc__stream_events *ev, enum due due)
 {
-    ev->half_due &= due != DUE_HALF;
     ev->wants &= due != DUE_WRITABLE;
     ev->half_reported |= due == DUE_HALF_CLOSE;
     ev->cancelled |= due == DUE_CANCEL;
@@ -218,15 +217,17 @@ item_give(struct vc_stream *s, struct vc__stream_item *item)
     vc__stream_taken(s, len);
 }
 
-/* DUE_END of stream_events_give(), as a handler: runs the last callback. */
-static void
-end_give(struct vc_stream *s)
+/* Takes the HALF that waits, or NULL. Called by half_give() and end_give(). */
+static struct vc__send *
+half_take(struct vc_stream *s)
 {
-    const struct vc__stream_events *ev = s->events;
-    enum vc_status status = s->ops->over(s);
+    struct vc__send *half;
 
-    call_status(ev, ev->to.on_end, status);
-    s->ops->ended(s);
+    pthread_mutex_lock(&s->lock);
+    half = s->events->half;
+    s->events->half = NULL;
+    pthread_mutex_unlock(&s->lock);
+    return half;
 }
 
 /* DUE_HALF of stream_events_give(), as a handler. Sends the HALF that had to
@@ -234,12 +235,23 @@ end_give(struct vc_stream *s)
 static void
 half_give(struct vc_stream *s)
 {
-    if (vc__stream_tell_half(s))
-        return;
-    pthread_mutex_lock(&s->lock); /* no memory: it stays due */
-    s->events->half_due =
-        vc__stream_on(s, VC__STREAM_EV_HALF_CLOSES) == VC__STREAM_DO_IT;
-    pthread_mutex_unlock(&s->lock);
+    vc__stream_half_send(half_take(s));
+}
+
+/* DUE_END of stream_events_give(), as a handler: runs the last callback. A HALF
+ * that still waits is not needed any more. */
+static void
+end_give(struct vc_stream *s)
+{
+    const struct vc__stream_events *ev = s->events;
+    struct vc__send *half = half_take(s);
+    enum vc_status status;
+
+    if (half != NULL)
+        vc__stream_half_drop(half);
+    status = s->ops->over(s);
+    call_status(ev, ev->to.on_end, status);
+    s->ops->ended(s);
 }
 
 /* Does what is due, and gives away `item` (DUE_MESSAGE) or `last` (DUE_LAST).
@@ -511,9 +523,9 @@ vc__stream_events_want(struct vc_stream *s, uint32_t cost)
 }
 
 void
-vc__stream_events_half(struct vc_stream *s)
+vc__stream_events_half(struct vc_stream *s, struct vc__send *half)
 {
-    s->events->half_due = true;
+    s->events->half = half;
 }
 
 /* --- for programs --------------------------------------------------------- */

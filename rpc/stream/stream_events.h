@@ -29,19 +29,19 @@ struct vc__stream_events {
     bool armed;             /* the same: the timer was started if needed */
 
     /* All under the stream's lock. */
-    bool busy;          /* the task is under way, or callbacks run */
-    bool waits;         /* true until vc__stream_events_open() */
-    bool paused;        /* the program wants no messages */
-    bool hurried;       /* `paused` is ignored from now on */
-    bool wants;         /* on_writable() once a message of `room` fits */
-    uint32_t room;      /* the cost of that message */
-    bool half_due;      /* a HALF must be sent */
-    bool half_reported; /* on_half_close() has run, or never will */
-    bool cancelled;     /* on_cancel() has run */
-    bool spoiled;       /* a message was lost: none after it is delivered */
-    bool closed;        /* only on_end() is left */
-    bool settled;       /* the same, and the holder has stopped the timer */
-    bool over;          /* on_end() has run, or is about to */
+    bool busy;             /* the task is under way, or callbacks run */
+    bool waits;            /* true until vc__stream_events_open() */
+    bool paused;           /* the program wants no messages */
+    bool hurried;          /* `paused` is ignored from now on */
+    bool wants;            /* on_writable() once a message of `room` fits */
+    uint32_t room;         /* the cost of that message */
+    struct vc__send *half; /* a HALF that is to be sent, or NULL */
+    bool half_reported;    /* on_half_close() has run, or never will */
+    bool cancelled;        /* on_cancel() has run */
+    bool spoiled;          /* a message was lost: none after it is delivered */
+    bool closed;           /* only on_end() is left */
+    bool settled;          /* the same, and the holder has stopped the timer */
+    bool over;             /* on_end() has run, or is about to */
 };
 
 /* Creates the callbacks of a stream; they wait for vc__stream_events_open().
@@ -76,7 +76,8 @@ void vc__stream_events_stir(struct vc_stream *s);
 /* A message of this cost did not fit: on_writable() is due once it does. */
 void vc__stream_events_want(struct vc_stream *s, uint32_t cost);
 
-/* Has a HALF sent after the last part of a long message. */
-void vc__stream_events_half(struct vc_stream *s);
+/* Has this HALF sent after the last part of a long message, unless the call
+ * ends before. The callbacks own it from now on. */
+void vc__stream_events_half(struct vc_stream *s, struct vc__send *half);
 
 #endif

@@ -59,7 +59,8 @@ send_done(struct vc__send *send, enum vc__send_end end)
     vc__stream_put(s);
 }
 
-/* Called by vc__stream_tell() and message_send(). Returns a frame with room for
+/* Called by vc__stream_tell(), message_send() and vc_stream_half_close().
+ * Returns a frame with room for
  * `before` bytes of metadata and len bytes of body, and a reference to the
  * stream; NULL without memory. send_done() or send_drop() frees it. */
 static struct stream_send *
@@ -84,8 +85,8 @@ send_new(struct vc_stream *s, enum vc__frame_type type, uint16_t before,
     return ss;
 }
 
-/* Frees a frame that ops->put() has refused. Called by vc__stream_tell() and
- * message_go(). */
+/* Frees a frame that ops->put() has refused, or that is not needed. Called by
+ * send_put(), message_go(), half_close() and vc__stream_half_drop(). */
 static void
 send_drop(struct stream_send *ss)
 {
@@ -93,6 +94,18 @@ send_drop(struct stream_send *ss)
 
     send_free(ss);
     vc__stream_put(s);
+}
+
+/* Gives the frame to the link. False: the call has ended, and the frame is
+ * freed. Called by vc__stream_tell(), half_close() and
+ * vc__stream_half_send(). */
+static bool
+send_put(struct stream_send *ss)
+{
+    if (ss->stream->ops->put(ss->stream, &ss->send))
+        return true;
+    send_drop(ss);
+    return false;
 }
 
 bool
@@ -103,10 +116,7 @@ vc__stream_tell(struct vc_stream *s, enum vc__frame_type type, uint32_t value)
     if (ss == NULL)
         return false;
     ss->send.frame.deadline = value;
-    if (s->ops->put(s, &ss->send))
-        return true;
-    send_drop(ss);
-    return false;
+    return send_put(ss);
 }
 
 /* Called by window_fail(). Returns VC_FAILED_PRECONDITION: the program has
@@ -448,49 +458,71 @@ vc_stream_try_send(struct vc_stream *s, const void *message, bool *sent)
 
 /* --- half-close ---------------------------------------------------------- */
 
-/* Called by vc_stream_half_close(): half-closes. True if the HALF must be sent
- * now. It must not come between the parts of a message: then the callbacks'
- * thread sends it later. */
+/* Called by vc_stream_half_close(): true if the program may still send. If not,
+ * the stream was half-closed before, or the call has ended. */
 static bool
-half_begin(struct vc_stream *s)
+half_is_needed(struct vc_stream *s)
 {
-    bool now;
+    bool needed;
 
     pthread_mutex_lock(&s->lock);
-    now = vc__stream_on(s, VC__STREAM_EV_HALF_CLOSES) == VC__STREAM_DO_IT;
-    if (now && s->long_out && s->events != NULL) {
-        vc__stream_events_half(s);
-        now = false;
-    }
+    needed = vc__stream_on(s, VC__STREAM_EV_SENDS) == VC__STREAM_DO_IT;
     pthread_mutex_unlock(&s->lock);
-    return now;
+    return needed;
 }
 
-bool
-vc__stream_tell_half(struct vc_stream *s)
+void
+vc__stream_half_send(struct vc__send *half)
 {
-    bool ended;
-
-    if (vc__stream_tell(s, VC__FRAME_HALF, 0))
-        return true;
-    pthread_mutex_lock(&s->lock);
-    /* If the call has ended, no HALF is needed. */
-    ended = vc__stream_on(s, VC__STREAM_EV_NOT_TOLD) == VC__STREAM_DO_NOTHING;
-    pthread_mutex_unlock(&s->lock);
-    return ended;
+    send_put(caa_container_of(half, struct stream_send, send));
 }
 
+void
+vc__stream_half_drop(struct vc__send *half)
+{
+    send_drop(caa_container_of(half, struct stream_send, send));
+}
+
+/* Called by vc_stream_half_close() with the HALF: half-closes and sends it. It
+ * must not come between the parts of a message: then the thread of the
+ * callbacks sends it later. Frees it if another thread has half-closed, or the
+ * call has ended. */
+static void
+half_close(struct vc_stream *s, struct stream_send *ss)
+{
+    bool closes, later;
+
+    pthread_mutex_lock(&s->lock);
+    closes = vc__stream_on(s, VC__STREAM_EV_HALF_CLOSES) == VC__STREAM_DO_IT;
+    later = closes && s->long_out && s->events != NULL;
+    if (later)
+        vc__stream_events_half(s, &ss->send);
+    pthread_mutex_unlock(&s->lock);
+    if (!closes)
+        send_drop(ss);
+    else if (!later)
+        send_put(ss);
+}
+
+/* The HALF is allocated first, so that nothing can fail once the stream is
+ * half-closed. */
 enum vc_status
 vc_stream_half_close(struct vc_stream *s)
 {
+    struct stream_send *ss;
+
     if (!vc__good(s, VC__STREAM))
         return vc__bad(s, VC__STREAM);
     if (s->of_server)
         return vc__fail(VC_INVALID_ARGUMENT,
                         "%s.%s: a handler ends its stream by returning",
                         s->service, s->method);
-    if (half_begin(s) && !vc__stream_tell_half(s))
+    if (!half_is_needed(s))
+        return VC_OK;
+    ss = send_new(s, VC__FRAME_HALF, 0, 0);
+    if (ss == NULL)
         return vc__fail(VC_RESOURCE_EXHAUSTED, "%s.%s: out of memory",
                         s->service, s->method);
+    half_close(s, ss);
     return VC_OK;
 }

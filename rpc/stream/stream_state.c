@@ -35,8 +35,6 @@ static const struct {
     {EV(HALF_CLOSES), ON(CLIENT), IN(OPEN), TO(HALF_LOCAL), DO(IT)},
     {EV(HALF_CLOSES), ON(CLIENT), IN(HALF_REMOTE), TO(HALF_BOTH), DO(IT)},
     {EV(HALF_CLOSES), ON(SERVER), ALIVE | IN(ENDED), STAY, DO(REFUSE)},
-    {EV(NOT_TOLD), ON(CLIENT), IN(HALF_LOCAL), TO(OPEN), DO(REFUSE)},
-    {EV(NOT_TOLD), ON(CLIENT), IN(HALF_BOTH), TO(HALF_REMOTE), DO(REFUSE)},
 
     {EV(MESSAGE), BOTH_SIDES, NOT_HEARING, STAY, DO(BREAK)},
     {EV(HALF), ON(SERVER), IN(OPEN), TO(HALF_REMOTE), DO(IT)},
@@ -96,10 +94,10 @@ vc__stream_state_name(enum vc__stream_state state)
 const char *
 vc__stream_event_name(enum vc__stream_event event)
 {
-    static const char *const names[] = {
-        "sends",   "half-closes", "not told",  "ends",
-        "MESSAGE", "HALF",        "WINDOW",    "REPLY",
-        "CANCEL",  "time over",   "link lost", "message lost"};
+    static const char *const names[] = {"sends",     "half-closes", "ends",
+                                        "MESSAGE",   "HALF",        "WINDOW",
+                                        "REPLY",     "CANCEL",      "time over",
+                                        "link lost", "message lost"};
 
     return names[event];
 }

@@ -30,7 +30,6 @@ enum vc__stream_state {
 enum vc__stream_event {
     VC__STREAM_EV_SENDS,        /* the program sends a message */
     VC__STREAM_EV_HALF_CLOSES,  /* the program has sent all */
-    VC__STREAM_EV_NOT_TOLD,     /* no memory for the HALF of that */
     VC__STREAM_EV_ENDS,         /* cancelled here, or the handler returned */
     VC__STREAM_EV_MESSAGE,      /* received, like the next four */
     VC__STREAM_EV_HALF,         /* from a client */

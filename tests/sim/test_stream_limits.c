@@ -364,7 +364,8 @@ want_of_memory_ends_streams_once_and_harms_no_other(void **state)
     play(memory_act);
 }
 
-#define HALF_SIZE 40000u /* more than half a window */
+#define HALF_SIZE 40000u   /* more than half a window */
+#define BULK      1000000u /* more than a link's credits */
 
 static enum vc_status
 send_half(struct vc_stream *stream)
@@ -411,7 +412,7 @@ a_message_for_which_there_is_no_memory_leaves_its_room_to_the_next(void **state)
 static enum vc_status
 try_send(struct reactor *r, size_t size, bool *sent)
 {
-    static uint8_t zeros[HALF_SIZE];
+    static uint8_t zeros[BULK];
     Suite__EchoRequest request = SUITE__ECHO_REQUEST__INIT;
 
     request.payload.data = zeros;
@@ -488,6 +489,67 @@ who_waits_for_its_room_is_told(void **state)
     switch_every = 0;
 }
 
+/* The half-close waits for the last part of a long message. From its VC_OK on
+ * it needs no memory, and nothing can be sent. */
+static void
+half_close_act(struct scene *s)
+{
+    struct reactor r = {.to_send = 0};
+    enum vc_status status;
+    bool sent;
+
+    must(vc_runtime_start(s->runtime));
+    scene_call(s, 10, 5);
+    must(reactor_start(&r, s->channel, UP, NULL, 0, 0));
+    fake_fail_memory(fake_process_self(), 1);
+    assert_int_equal(vc_stream_half_close(r.stream), VC_RESOURCE_EXHAUSTED);
+    assert_int_equal(fake_failed(), 1);
+    must(try_send(&r, BULK, &sent));
+    must(vc_stream_half_close(r.stream));
+    for (unsigned nth = 1; nth <= 1000; nth++)
+        fake_fail_memory(fake_process_self(), nth);
+    do {
+        status = try_send(&r, 10, &sent);
+        fake_sleep_us(1);
+    } while (status == VC_FAILED_PRECONDITION &&
+             atomic_load(&reactor_served.ended) < 1);
+    fake_fail_no_more();
+    assert_int_equal(status, VC_FAILED_PRECONDITION);
+    assert_in_range(fake_failed(), 1, 4);
+    assert_int_equal(atomic_load(&reactor_served.messages), 1);
+    assert_true(reactor_await(&r));
+    assert_null(reactor_fault(&r));
+    vc_stream_close(r.stream);
+}
+
+/* The stream ends while its half-close waits. */
+static void
+half_close_cancel_act(struct scene *s)
+{
+    struct reactor r = {.to_send = 0};
+    bool sent;
+
+    must(vc_runtime_start(s->runtime));
+    must(reactor_start(&r, s->channel, UP, NULL, 0, 0));
+    must(try_send(&r, BULK, &sent));
+    must(vc_stream_half_close(r.stream));
+    vc_stream_cancel(r.stream);
+    assert_true(reactor_await(&r));
+    assert_int_equal(r.status, VC_CANCELLED);
+    vc_stream_close(r.stream);
+}
+
+static void
+a_half_close_that_has_succeeded_needs_no_memory(void **state)
+{
+    (void)state;
+    handle = NULL;
+    switch_every = 2;
+    play(half_close_act);
+    play(half_close_cancel_act);
+    switch_every = 0;
+}
+
 /* --- links ----------------------------------------------------------------- */
 
 static void
@@ -530,6 +592,7 @@ main(void)
         cmocka_unit_test(
             a_message_for_which_there_is_no_memory_leaves_its_room_to_the_next),
         cmocka_unit_test(who_waits_for_its_room_is_told),
+        cmocka_unit_test(a_half_close_that_has_succeeded_needs_no_memory),
         cmocka_unit_test(a_stream_whose_link_was_lost_says_how),
     };
 

@@ -85,7 +85,6 @@ static const char client_table[] =
     "             O         L         R         B         E        \n"
     "sends        do it   O refuse  L do it   R refuse  B refuse  E\n"
     "half-closes  do it   L nothing L do it   B nothing B nothing E\n"
-    "not told     nothing O refuse  O nothing R refuse  R nothing E\n"
     "ends         end     E end     E end     E end     E nothing E\n"
     "MESSAGE      do it   O do it   L break   R break   B nothing E\n"
     "HALF         break   O break   L break   R break   B break   E\n"
@@ -108,7 +107,6 @@ static const char server_table[] =
     "             O         L         R         B         E        \n"
     "sends        do it   O refuse  L do it   R refuse  B refuse  E\n"
     "half-closes  refuse  O refuse  L refuse  R refuse  B refuse  E\n"
-    "not told     nothing O nothing L nothing R nothing B nothing E\n"
     "ends         end     E end     E end     E end     E nothing E\n"
     "MESSAGE      do it   O do it   L break   R break   B nothing E\n"
     "HALF         do it   R do it   B break   R break   B nothing E\n"
@@ -483,30 +481,6 @@ a_message_that_is_lost_ends_it_before_the_reply(void **state)
         "42/65536\n");
 }
 
-static const struct happening
-    of_a_half_close_that_could_not_be_told_is_tried_again[] = {
-        {1, EV(HALF_CLOSES), 0}, {1, EV(NOT_TOLD), 0}, {2, EV(SENDS), 10},
-        {3, EV(HALF_CLOSES), 0}, {4, EV(REPLY), 0},    {5, EV(NOT_TOLD), 0}};
-
-static void
-a_half_close_that_could_not_be_told_is_tried_again(void **state)
-{
-    static const struct life l =
-        LIFE(CLIENT, true, false, 100,
-             of_a_half_close_that_could_not_be_told_is_tried_again);
-
-    (void)state;
-    life_say(&l);
-    assert_said(
-        "  1 half-closes       0 do it    half-both   out 0/65536 in 0/65536\n"
-        "  1 not told          0 refuse   half-remote out 0/65536 in 0/65536\n"
-        "  2 sends            10 do it    half-remote out 42/65536 in 0/65536\n"
-        "  3 half-closes       0 do it    half-both   out 42/65536 in 0/65536\n"
-        "  4 REPLY             0 end      ended       out 42/65536 in 0/65536\n"
-        "  5 not told          0 nothing  ended       out 42/65536 in "
-        "0/65536\n");
-}
-
 static const struct happening of_what_a_client_may_not_send_breaks_the_link[] =
     {{0, EV(REPLY), 0},      {1, EV(MESSAGE), 40000}, {2, EV(MESSAGE), 40000},
      {3, EV(WINDOW), 65535}, {4, EV(WINDOW), 65537},  {5, EV(HALF), 0},
@@ -580,7 +554,6 @@ main(void)
         cmocka_unit_test(a_cancel_is_heard_after_the_half_close_too),
         cmocka_unit_test(a_client_that_gives_up_hears_no_reply),
         cmocka_unit_test(a_message_that_is_lost_ends_it_before_the_reply),
-        cmocka_unit_test(a_half_close_that_could_not_be_told_is_tried_again),
         cmocka_unit_test(what_a_client_may_not_send_breaks_the_link),
         cmocka_unit_test(what_a_server_may_not_send_breaks_the_link),
     };
