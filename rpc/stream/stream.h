@@ -21,9 +21,10 @@
  * rpc/server/stream_server.c (init, fini, hold, put, message, expects, window,
  * half, hears, end, late), rpc/client/stream_again.c (hold, put, changed,
  * has_link), rpc/client/stream_open.c (hold), stream_send.c (hold, put, on,
- * account, changed, wait, status), rpc/client/stream_finish.c (put, status,
- * await), stream.c (on, account, tell), stream_events.c (on, item_free,
- * changed, unpack, taken, drop, half_send, half_drop, late, status). */
+ * account, changed, wait, late, has_ended, status), rpc/client/stream_finish.c
+ * (put, status, await), stream.c (on, account, tell), stream_events.c (on,
+ * item_free, changed, unpack, taken, drop, half_send, half_drop, late, status).
+ */
 #ifndef VC_RPC_STREAM_H
 #define VC_RPC_STREAM_H
 

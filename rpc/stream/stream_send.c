@@ -199,7 +199,7 @@ window_await(struct vc_stream *s, uint32_t len)
 
 /* Returns the error of a call that has ended, the thread's last, never VC_OK.
  * If the call succeeded, it is VC_FAILED_PRECONDITION. Called by
- * vc_stream_send(), window_fail(), long_await() and message_go(). */
+ * window_fail(), send_late(), long_await(), link_await() and message_go(). */
 static enum vc_status
 send_ended(struct vc_stream *s)
 {
@@ -213,9 +213,24 @@ send_ended(struct vc_stream *s)
                           s->service, s->method);
 }
 
+/* Called by window_fail(), long_await() and link_await() when the deadline has
+ * passed: ends the call, and returns its error. With callbacks another thread
+ * may still be ending it, by its timer; the end is not awaited then, and the
+ * error is that of the deadline. */
+static enum vc_status
+send_late(struct vc_stream *s)
+{
+    struct vc__error error;
+
+    s->ops->expire(s); /* or it has ended meanwhile */
+    if (vc__stream_has_ended(s))
+        return send_ended(s);
+    vc__stream_late(s, &error);
+    return vc__error_raise(&error);
+}
+
 /* Called by vc_stream_send() and vc_stream_try_send(): turns the status of
- * window_await() or window_try() into the program's error. At the deadline it
- * ends the call first. */
+ * window_await() or window_try() into the program's error. */
 static enum vc_status
 window_fail(struct vc_stream *s, enum vc_status why)
 {
@@ -223,8 +238,7 @@ window_fail(struct vc_stream *s, enum vc_status why)
     case VC_CANCELLED:
         return send_ended(s);
     case VC_DEADLINE_EXCEEDED:
-        s->ops->expire(s); /* or it has ended meanwhile */
-        return send_ended(s);
+        return send_late(s);
     default:
         return sent_enough(s);
     }
@@ -248,16 +262,16 @@ long_await(struct vc_stream *s)
     all = !s->long_out;
     ended = s->state == VC__STREAM_ENDED;
     pthread_mutex_unlock(&s->lock);
-    if (!all && !ended)
-        s->ops->expire(s);
-    return all ? VC_OK : send_ended(s);
+    if (all)
+        return VC_OK;
+    return ended ? send_ended(s) : send_late(s);
 }
 
 /* Called by vc_stream_send() for the client's first message: waits until a link
  * has the CALL, which may have to be made first. The sender may rest after
- * that, and perhaps no other thread advances the engine. False if the call has
- * ended without a link. */
-static bool
+ * that, and perhaps no other thread advances the engine. If the call ends
+ * without a link, returns its error. */
+static enum vc_status
 link_await(struct vc_stream *s)
 {
     bool in_time = true;
@@ -267,9 +281,9 @@ link_await(struct vc_stream *s)
         in_time = vc__stream_wait(s, s->due);
     s->linked = s->has_link;
     pthread_mutex_unlock(&s->lock);
-    if (!in_time)
-        s->ops->expire(s);
-    return s->linked;
+    if (s->linked)
+        return VC_OK;
+    return in_time ? send_ended(s) : send_late(s);
 }
 
 /* Called by message_go(): a long message begins, or is not sent after all. */
@@ -404,9 +418,9 @@ vc_stream_send(struct vc_stream *s, const void *message)
     status = message_send(s, message, &packing, &is_long);
     if (status != VC_OK)
         return status;
-    if (!s->of_server && !s->linked && !link_await(s))
-        return send_ended(s);
-    return is_long ? long_await(s) : VC_OK;
+    if (!s->of_server && !s->linked)
+        status = link_await(s);
+    return status == VC_OK && is_long ? long_await(s) : status;
 }
 
 /* Called by vc_stream_try_send(): takes room for a message, or makes

@@ -207,6 +207,88 @@ a_stream_is_late_in_one_way_if_its_server_notices_first(void **state)
     play(act_server_first, false);
 }
 
+/* --- a client with callbacks ----------------------------------------------- */
+
+/* While its program sends, a thread of the library ends the stream, by its
+ * timer, at the same time. */
+
+#define WORLDS SIM_SHARE(100u)
+#define BULK   1000000u /* more than a link's credits */
+
+static enum sender {
+    SENDS_MANY, /* waits for the window */
+    SENDS_LONG, /* waits for the last part to be sent */
+    SENDS_SOON, /* waits for a link */
+    SENDERS
+} sender;
+
+static void
+on_end(struct suite_streams_talk_client_stream *stream, enum vc_status status,
+       void *arg)
+{
+    (void)stream;
+    (void)status;
+    sim_tell(arg);
+}
+
+static enum vc_status
+send_long(struct suite_streams_talk_client_stream *stream)
+{
+    static uint8_t bytes[BULK];
+    Suite__EchoRequest request = SUITE__ECHO_REQUEST__INIT;
+
+    request.payload.data = bytes;
+    request.payload.len = sizeof bytes;
+    return suite_streams_talk_send(stream, &request);
+}
+
+static void
+act_callbacks(struct scene *s)
+{
+    static const struct suite_streams_talk_client_events events = {.on_end =
+                                                                       on_end};
+    struct suite_streams_talk_client_stream *stream;
+    atomic_uint over = 0;
+    enum vc_status status;
+
+    assert_int_equal(vc_runtime_start(s->runtime), VC_OK);
+    if (sender != SENDS_SOON)
+        assert_int_equal(vc_channel_connect(s->channel, &suite_streams_service),
+                         VC_OK);
+    if (sender != SENDS_MANY)
+        fake_process_freeze(s->server.process);
+    assert_int_equal(
+        suite_streams_talk_start(s->channel, VC_CALL_OPTS(.timeout_ms = DUE_MS),
+                                 &events, &over, &stream),
+        VC_OK);
+    status = sender == SENDS_LONG ? send_long(stream) : send_all(stream);
+    if (status != VC_DEADLINE_EXCEEDED ||
+        strstr(vc_error(), LATE) != vc_error())
+        fail_msg("sender %d: %s: %s", (int)sender, vc_status_name(status),
+                 vc_error());
+    assert_true(sim_await(&over, 10000 * MS));
+    suite_streams_talk_close(stream);
+    fake_process_thaw(s->server.process);
+}
+
+static void
+a_sender_is_late_in_one_way_whoever_ends_its_stream(void **state)
+{
+    (void)state;
+    handler_sleeps = true;
+    handler = PASSES_ON;
+    for (sender = 0; sender < SENDERS; sender++) {
+        for (unsigned seed = 1; seed <= WORLDS; seed++) {
+            struct scene s = {.opts = VC_CHANNEL_OPTS_INIT,
+                              .act = act_callbacks,
+                              .switch_every = 1 + seed % 3};
+
+            s.server.add = streams_add;
+            scene_run(&s, seed);
+        }
+    }
+}
+
 int
 main(void)
 {
@@ -215,6 +297,7 @@ main(void)
             a_stream_is_late_in_one_way_if_its_client_notices_first),
         cmocka_unit_test(
             a_stream_is_late_in_one_way_if_its_server_notices_first),
+        cmocka_unit_test(a_sender_is_late_in_one_way_whoever_ends_its_stream),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
