@@ -20,9 +20,6 @@
  * argument is vc_status_name(). */
 #define VC__TEXT_BARE "%s.%s: the handler ended with %s and no text"
 
-/* For streams; written by whichever end notices it. */
-#define VC__TEXT_LATE "%s.%s: the deadline has passed"
-
 /* Without the names: the caller puts them in front. */
 #define VC__TEXT_CANCELLED "the call was cancelled"
 #define VC__TEXT_CLOSED    "the channel was closed"

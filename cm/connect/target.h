@@ -9,9 +9,9 @@
  * Called by: rpc/client/channel.c (parse, text, numeric, reaches,
  * address_parse), rpc/probe.c (parse, lookup, reaches), rpc/server/redirect.c
  * (parse, numeric, reaches), rpc/server/server_listen.c (parse, numeric,
- * reaches), rpc/client/attempts.c (text), cm/pool/pool_connect.c (numeric,
- * lookup_start, lookup_cancel, lookup_free), cm/link/link_connect.c (reaches).
- */
+ * reaches), rpc/client/attempts.c (text), rpc/stream/stream.c (text),
+ * cm/pool/pool_connect.c (numeric, lookup_start, lookup_cancel, lookup_free),
+ * cm/link/link_connect.c (reaches). */
 #ifndef VC_CM_TARGET_H
 #define VC_CM_TARGET_H
 

@@ -280,6 +280,9 @@ stream_again_renew(struct vc__client_stream *c, uint64_t now)
     if (r == NULL)
         return false;
     c->client = client;
+    /* Relaxed: either target is right for an error of this moment. */
+    atomic_store_explicit(&c->stream.target, &client->pool->opts.target,
+                          memory_order_relaxed);
     vc__client_stream_unrenew(c);
     r->send.frame.deadline = vc__deadline_left(r->send.due, now);
     r->send.fresh = true;

@@ -330,7 +330,6 @@ vc__client_stream_limit(struct vc__client_stream *c,
     enum vc_status status = vc__attempts_begin(g, opts, now);
 
     g->began = now;
-
     if (status != VC_OK || !g->cancellable)
         return status;
     status = vc__cancelling_begin(&c->cancelling, g->canceller, g->parent,
@@ -408,13 +407,17 @@ client_put(struct vc_stream *s, struct vc__send *send)
     return good;
 }
 
-/* expire(): ends the call with VC_DEADLINE_EXCEEDED. */
+/* expire(): ends the call with VC_DEADLINE_EXCEEDED. The error names the target
+ * of the channel, which may be freed once the call has ended. */
 static void
 client_expire(struct vc_stream *s)
 {
     struct vc__error error;
 
+    if (!client_enter(vc__client_stream_of(s)))
+        return;
     vc__stream_late(s, &error);
+    vc__channel_leave(vc__client_stream_of(s)->channel);
     give_up_await(s, &error);
 }
 

@@ -134,6 +134,7 @@ call_start(struct vc__client_stream *c, uint64_t now,
            struct vc__stream_events *events)
 {
     c->stream.due = c->call.due = c->attempts.due;
+    c->stream.timeout_ms = c->attempts.ms;
     if (events != NULL)
         events_join(c, events);
     if (c->attempts.cancellable)
@@ -162,6 +163,7 @@ stream_open_prepare(struct vc__client_stream *c,
     c->client = vc__channel_pick(c->channel, service, NULL, now);
     if (c->client == NULL)
         return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
+    atomic_init(&c->stream.target, &c->client->pool->opts.target);
     return vc__client_stream_limit(c, opts, now);
 }
 

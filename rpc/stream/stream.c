@@ -11,10 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cm/connect/target.h"
 #include "rpc/codec/codec.h"
 #include "rpc/interceptor.h"
 #include "rpc/stream/stream_events.h"
-#include "rpc/text.h"
 #include "transport/core/clock.h"
 
 /* A thread that waits for the next change. */
@@ -272,8 +272,19 @@ vc__stream_status(struct vc_stream *s)
 void
 vc__stream_late(const struct vc_stream *s, struct vc__error *error)
 {
-    vc__error_put(error, VC_DEADLINE_EXCEEDED, VC__TEXT_LATE, s->service,
-                  s->method);
+    const struct vc__target *to =
+        atomic_load_explicit(&s->target, memory_order_relaxed);
+    char target[VC__TARGET_TEXT];
+
+    if (to == NULL) {
+        vc__error_put(error, VC_DEADLINE_EXCEEDED,
+                      "%s.%s: the deadline has passed", s->service, s->method);
+    } else {
+        vc__target_text(to, target);
+        vc__error_put(error, VC_DEADLINE_EXCEEDED,
+                      "%s.%s: the stream to %s has not ended within %u ms",
+                      s->service, s->method, target, s->timeout_ms);
+    }
     error->outcome = VC_OUTCOME_UNKNOWN;
 }
 

@@ -11,7 +11,9 @@
 #define SEEDS  4u
 #define MS     UINT64_C(1000)
 #define DUE_MS 50u
-#define LATE   "suite.Streams.Talk: the deadline has passed"
+#define LATE                                                                   \
+    "suite.Streams.Talk: the stream to rdma://10.9.0.2:7471 has not ended "    \
+    "within 50 ms"
 
 /* --- the server ------------------------------------------------------------ */
 
