@@ -43,20 +43,16 @@ struct vc__reply_frame {
     enum vc_outcome outcome;
     const uint8_t *body; /* the message, or the text of an error */
     uint32_t len;
-    struct vc__metadata metadata; /* not checked */
+    struct vc__metadata metadata;      /* not checked */
+    char lost[VC__ASSEMBLY_LOSS_TEXT]; /* is the body if it was not kept */
 };
-
-/* The texts for replies that could not be kept. */
-extern const char vc__reply_too_long[], vc__reply_no_memory[];
 
 /* True if the reply came but could not be kept. Pure; without the lock. Called
  * by the holder when it writes the error of a call. */
 static inline bool
 vc__reply_is_lost(const struct vc__reply_frame *reply)
 {
-    const char *text = (const char *)reply->body;
-
-    return text == vc__reply_too_long || text == vc__reply_no_memory;
+    return reply->body == (const uint8_t *)reply->lost;
 }
 
 /* One outstanding request, in the caller's memory until replied(), failed() or

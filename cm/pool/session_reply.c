@@ -6,6 +6,7 @@
  * holder of the engine, under the pool's lock. A function that returns bool
  * returns false if the frame breaks the protocol, unless its comment says
  * otherwise. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,28 +24,32 @@ session_reply_breach(struct vc__session *s, const char *rule)
     return vc__link_breach(&s->link->link, rule);
 }
 
-const char vc__reply_too_long[] =
-    "it is longer than the channel's limit of messages (max_message)";
-const char vc__reply_no_memory[] = "there is no memory for it";
+#define NO_MEMORY "there is no memory for it"
 
-/* The text for this loss, for a request or a stream's message. */
-static const char *
-loss_text(enum vc__assembly_loss loss)
+/* Writes why a reply, or a message of a stream, was not kept. For reply_more()
+ * and message_more(). */
+static void
+loss_text(const struct vc__session *s, const struct vc__assembly *a,
+          char text[VC__ASSEMBLY_LOSS_TEXT])
 {
-    return loss == VC__ASSEMBLY_TOO_LONG ? vc__reply_too_long
-                                         : vc__reply_no_memory;
+    if (a->loss == VC__ASSEMBLY_TOO_LONG)
+        snprintf(text, VC__ASSEMBLY_LOSS_TEXT,
+                 "it has %u bytes, the channel accepts %u at most (its "
+                 "max_message): raise it",
+                 a->total, vc__pool_message_max(s->peer->pool));
+    else
+        strcpy(text, NO_MEMORY);
 }
 
-/* The reply was not kept: the request gets this error, with a text that
- * vc__reply_is_lost() knows. For reply_begin() and reply_more(). */
+/* The reply was not kept: the request gets this error, with the text in
+ * reply->lost, as vc__reply_is_lost() knows. For reply_begin() and
+ * reply_more(). */
 static void
-reply_lost(enum vc__assembly_loss loss, struct vc__reply_frame *reply)
+reply_lost(struct vc__reply_frame *reply)
 {
-    const char *text = loss_text(loss);
-
     reply->status = VC_RESOURCE_EXHAUSTED;
-    reply->body = (const uint8_t *)text;
-    reply->len = (uint32_t)strlen(text);
+    reply->body = (const uint8_t *)reply->lost;
+    reply->len = (uint32_t)strlen(reply->lost);
 }
 
 /* The request gets its answer, as *r; NULL if no caller waits for it any more.
@@ -113,7 +118,8 @@ reply_begin(struct vc__session *s, const struct vc__frame *f,
         session_reply_request_take(s, slot, r);
         reply->outcome = VC_OUTCOME_EXECUTED;
         reply->metadata = (struct vc__metadata){.len = 0};
-        reply_lost(VC__ASSEMBLY_NO_MEMORY, reply);
+        strcpy(reply->lost, NO_MEMORY);
+        reply_lost(reply);
     }
     return true;
 }
@@ -200,8 +206,7 @@ message_first(struct vc__session *s, const struct vc__frame *f)
         return assembly_begin(s, slot, f) &&
                (!slot->wasted ||
                 message_whole(s, slot, vc__metadata_of(f), NULL,
-                              vc__get32(f->body),
-                              loss_text(VC__ASSEMBLY_NO_MEMORY)));
+                              vc__get32(f->body), NO_MEMORY));
     return message_whole(s, slot, vc__metadata_of(f), f->body, f->body_len,
                          NULL);
 }
@@ -224,11 +229,13 @@ static bool
 message_more(struct vc__session *s, struct vc__slot *slot,
              struct vc__assembly *done)
 {
-    const char *loss =
-        done->loss == VC__ASSEMBLY_KEPT ? NULL : loss_text(done->loss);
-    bool good = message_whole(s, slot, vc__assembly_metadata(done), done->data,
-                              done->total, loss);
+    bool lost = done->loss != VC__ASSEMBLY_KEPT, good;
+    char text[VC__ASSEMBLY_LOSS_TEXT];
 
+    if (lost)
+        loss_text(s, done, text);
+    good = message_whole(s, slot, vc__assembly_metadata(done), done->data,
+                         done->total, lost ? text : NULL);
     vc__assembly_end(done);
     vc__pool_count_replies(s->peer->pool);
     return good;
@@ -262,7 +269,8 @@ reply_more(struct vc__session *s, const struct vc__frame *f,
     reply->outcome = VC_OUTCOME_EXECUTED;
     reply->metadata = vc__assembly_metadata(done);
     if (done->loss != VC__ASSEMBLY_KEPT) {
-        reply_lost(done->loss, reply);
+        loss_text(s, done, reply->lost);
+        reply_lost(reply);
     } else {
         reply->status = VC_OK;
         reply->body = done->data;

@@ -20,10 +20,8 @@ vc__outgoing_check(const struct vc__outgoing *o, size_t size)
             o->service, o->method, o->what, size, o->reply_max);
     if (size > o->peer_max)
         return vc__fail(VC_RESOURCE_EXHAUSTED,
-                        "%s.%s: the %s has %zu bytes, the %s accepts %zu at "
-                        "most (its max_message): send less, or raise it",
-                        o->service, o->method, o->what, size, o->peer,
-                        o->peer_max);
+                        "%s.%s: the %s " VC__OUTGOING_LONG, o->service,
+                        o->method, o->what, size, o->peer, o->peer_max);
     return VC_OK;
 }
 

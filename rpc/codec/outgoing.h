@@ -15,6 +15,13 @@
 #include "rpc/codec/codec.h"
 #include "transport/core/error.h"
 
+/* The text of a message that is longer than its receiver accepts. After the
+ * words for the message: its bytes, the receiver, and the most that this
+ * accepts. */
+#define VC__OUTGOING_LONG                                                      \
+    "has %zu bytes, the %s accepts %zu at most (its max_message): send less, " \
+    "or raise it"
+
 /* What the message is, and its limits. */
 struct vc__outgoing {
     const char *what;             /* "request", "reply" or "message" */

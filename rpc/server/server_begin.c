@@ -6,13 +6,22 @@
  * engine, when a request is complete or refused. The steps, which have a
  * parameter `fault` and return a status, return VC_OK, or the status to refuse
  * the call with; then *fault is the text. */
+#include <stdio.h>
+
 #include <verbcall/call.h>
 
+#include "rpc/codec/outgoing.h"
 #include "rpc/server/server_handler.h"
 #include "rpc/server/server_limit.h"
 #include "rpc/server/server_link.h"
 #include "rpc/server/server_reply.h"
 #include "rpc/server/server_shed.h"
+
+/* The text of a call that is shed for lack of memory: its client may try
+ * again. */
+static const char no_memory[] =
+    "the server has no memory left for the request (max_memory): try again "
+    "later";
 
 /* True if the service that the session was opened for is still the server's.
  * Called by method_find() and is_served_again(). */
@@ -55,7 +64,7 @@ not_found(struct vc_call *call, const char **fault, const char *text)
 }
 
 /* Returns the server's number of the client's method, or VC__NO_METHOD. Called
- * by method_find() and vc__call_refuse(). */
+ * by method_find() and refused_take(). */
 static unsigned
 method_number(const struct vc_call *call)
 {
@@ -97,7 +106,7 @@ method_find(struct vc_call *call, const char **fault)
 }
 
 /* Without memory for a call there is none for an answer: closes the link.
- * Called by vc__call_begin() and vc__call_refuse(). */
+ * Called by vc__call_begin() and refused_take(). */
 static void
 call_starve(const struct vc__call_site *site)
 {
@@ -133,7 +142,7 @@ request_fault(struct vc_call *call, const struct vc__message_fault *wrong,
     char text[VC__ERROR_TEXT];
 
     if (wrong->what == vc__codec_no_memory)
-        return server_begin_fails(fault, VC_RESOURCE_EXHAUSTED, vc__no_memory);
+        return server_begin_fails(fault, VC_RESOURCE_EXHAUSTED, no_memory);
     vc__message_fault_text(wrong, text, sizeof text);
     vc__call_fault(call, VC_INVALID_ARGUMENT,
                    "the request cannot be unpacked as %s: %s",
@@ -151,7 +160,7 @@ call_admit(struct vc_call *call, const char **fault)
 
     if (vc__store_is_scarce(&server->store) &&
         !call->site.session->opened->entry->exempt && !vc__call_may_begin(call))
-        return server_begin_fails(fault, VC_RESOURCE_EXHAUSTED, vc__no_memory);
+        return server_begin_fails(fault, VC_RESOURCE_EXHAUSTED, no_memory);
     if (vc__limit_is_set(server) && (text = vc__limit_take(call)) != NULL)
         return server_begin_fails(fault, VC_RESOURCE_EXHAUSTED, text);
     return VC_OK;
@@ -180,23 +189,14 @@ call_take(struct vc_call *call, const uint8_t *body, uint32_t len,
     return VC_OK;
 }
 
-const char vc__too_long[] =
-    "the request is longer than the server's limit of messages (max_message)";
-
-const char vc__no_memory[] =
-    "the server has no memory left for the request (max_memory): try again "
-    "later";
-
 /* Answers a request that is refused; `text` is the library's, or call->text.
- * Called by vc__call_begin() and vc__call_refuse(). */
+ * Called by vc__call_begin(), vc__call_refuse() and vc__call_refuse_lost(). */
 static void
 server_begin_refuse(struct vc_call *call, enum vc_status status,
                     const char *text)
 {
-    if (text == vc__no_memory)
+    if (text == no_memory)
         vc__shed(call, VC__SHED_MEMORY);
-    if (text == vc__too_long)
-        vc_call_pushback(call, -1); /* a retry would be as long */
     vc__reply_refuse(call, status, text);
 }
 
@@ -220,9 +220,10 @@ vc__call_begin(const struct vc__call_site *site, const uint8_t *body,
     vc__call_came(call);
 }
 
-void
-vc__call_refuse(const struct vc__call_site *site, enum vc_status status,
-                const char *text)
+/* Returns the call of a request that is refused before it was read; NULL
+ * without memory. Called by vc__call_refuse() and vc__call_refuse_lost(). */
+static struct vc_call *
+refused_take(const struct vc__call_site *site)
 {
     struct vc_call *call = vc__call_take(site);
     const struct vc__service_entry *entry = site->session->opened->entry;
@@ -230,9 +231,40 @@ vc__call_refuse(const struct vc__call_site *site, enum vc_status status,
 
     if (call == NULL) {
         call_starve(site);
-        return;
+        return NULL;
     }
     i = entry == NULL ? VC__NO_METHOD : method_number(call);
     call->method = i == VC__NO_METHOD ? NULL : &entry->service->methods[i];
-    server_begin_refuse(call, status, text);
+    return call;
+}
+
+void
+vc__call_refuse(const struct vc__call_site *site, enum vc_status status,
+                const char *text)
+{
+    struct vc_call *call = refused_take(site);
+
+    if (call != NULL)
+        server_begin_refuse(call, status, text);
+}
+
+void
+vc__call_refuse_lost(const struct vc__call_site *site,
+                     const struct vc__assembly *a)
+{
+    struct vc_call *call = refused_take(site);
+    char text[VC__ASSEMBLY_LOSS_TEXT];
+    size_t max;
+
+    if (call == NULL)
+        return;
+    if (a->loss != VC__ASSEMBLY_TOO_LONG) {
+        server_begin_refuse(call, VC_RESOURCE_EXHAUSTED, no_memory);
+        return;
+    }
+    max = (size_t)1 << vc__call_part(call)->server->log2_message;
+    snprintf(text, sizeof text, "the request " VC__OUTGOING_LONG,
+             (size_t)a->total, "server", max);
+    vc_call_pushback(call, -1); /* a retry would be as long */
+    server_begin_refuse(call, VC_RESOURCE_EXHAUSTED, text);
 }

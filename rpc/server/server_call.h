@@ -86,7 +86,7 @@ vc__call_part(const struct vc_call *call)
 
 /* Takes a call from the stock, or makes one, for this site; its slot keeps it
  * until vc__call_release(). NULL without memory. Called by vc__call_begin() and
- * vc__call_refuse(). */
+ * refused_take() (rpc/server/server_begin.c). */
 struct vc_call *vc__call_take(const struct vc__call_site *site);
 
 /* Called by call_admit() (rpc/server/server_begin.c) for a new call, which

@@ -4,20 +4,15 @@
  * The way of a call from the bytes of its request until its handler has run.
  * The holder of the engine only, unless a comment says otherwise.
  *
- * Called by: server_session.c (call_begin, call_refuse), server_begin.c
- * (call_came), server_handler.c (call_method), server_intercept.c
- * (call_method), stream_server.c (call_finish). */
+ * Called by: server_session.c (call_begin, call_refuse, call_refuse_lost),
+ * server_begin.c (call_came), server_handler.c (call_method),
+ * server_intercept.c (call_method), stream_server.c (call_finish). */
 #ifndef VC_RPC_SERVER_HANDLER_H
 #define VC_RPC_SERVER_HANDLER_H
 
 #include "rpc/server/server_call.h"
 
 #define VC__GIVEN_UP "the caller has cancelled the call"
-/* The text of a call that is shed for lack of memory: its client may try
- * again. */
-extern const char vc__no_memory[];
-/* The text of a request longer than max_message: it is not retried. */
-extern const char vc__too_long[];
 
 /* Unpacks the request and queues the call for its handler, or answers with an
  * error. Called by call_begin() (rpc/server/server_session.c) when a request is
@@ -29,6 +24,12 @@ void vc__call_begin(const struct vc__call_site *site, const uint8_t *body,
  * status and text. Called by call_refuse() (rpc/server/server_session.c). */
 void vc__call_refuse(const struct vc__call_site *site, enum vc_status status,
                      const char *text);
+
+/* Answers a request in parts that was not kept, as a->loss says. The client of
+ * one that is longer than max_message does not retry it. Called by
+ * arrival_refuse() (rpc/server/server_session.c). */
+void vc__call_refuse_lost(const struct vc__call_site *site,
+                          const struct vc__assembly *a);
 
 /* The call is complete: from now on it waits for its turn to run its handler,
  * and call_run() is its task. Called by vc__call_begin(). */

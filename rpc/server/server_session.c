@@ -108,8 +108,7 @@ vc__server_session_sent(struct vc__server_session *s, uint16_t i,
 
 /* --- running calls ----------------------------------------------------- */
 
-/* A call runs from now on, as far as sessions count. Called by call_begin() and
- * call_refuse(). */
+/* A call runs from now on, as far as sessions count. Called by call_runs(). */
 static void
 call_count(struct vc__server_session *s)
 {
@@ -142,27 +141,33 @@ site_of(struct vc__server_session *s, uint16_t i, uint16_t method, uint64_t due)
         .session = s, .slot = i, .method = method, .due = due};
 }
 
+/* The slot has a call, which counts until it is answered. Called by
+ * call_begin(), call_refuse() and arrival_refuse(). */
+static void
+call_runs(const struct vc__call_site *site)
+{
+    vc__server_slot_set(site->session, &site->session->slots[site->slot],
+                        VC__SLOT_RUNNING);
+    call_count(site->session);
+}
+
 /* A request is complete, and in time; whether a handler takes it is decided
  * later. Called by call_first() and arrival_done(). */
 static void
 call_begin(const struct vc__call_site *site, const uint8_t *body, uint32_t len)
 {
-    vc__server_slot_set(site->session, &site->session->slots[site->slot],
-                        VC__SLOT_RUNNING);
-    call_count(site->session);
+    call_runs(site);
     vc__call_begin(site, body, len);
 }
 
 /* A request that no handler gets counts like any other, and is answered. Called
- * by call_first(), call_first_part(), arrival_done(), and for a CANCEL of a
- * call that has not come. */
+ * by call_first(), arrival_done(), and for a CANCEL of a call that has not
+ * come. */
 static void
 call_refuse(const struct vc__call_site *site, enum vc_status status,
             const char *text)
 {
-    vc__server_slot_set(site->session, &site->session->slots[site->slot],
-                        VC__SLOT_RUNNING);
-    call_count(site->session);
+    call_runs(site);
     vc__call_refuse(site, status, text);
 }
 
@@ -228,13 +233,14 @@ has_cuts(const struct vc__server_session *s)
     return (s->peer->features & VC__FEATURE_CUT) != 0;
 }
 
-/* Returns the static text for a request that was not kept. Called by
- * call_first_part() and arrival_done(). */
-static const char *
-arrival_loss_text(const struct vc__server_arrival *a)
+/* Answers the call of a request that was not kept. Called by call_first_part()
+ * and arrival_done(). */
+static void
+arrival_refuse(const struct vc__call_site *site,
+               const struct vc__server_arrival *a)
 {
-    return a->assembly.loss == VC__ASSEMBLY_TOO_LONG ? vc__too_long
-                                                     : vc__no_memory;
+    call_runs(site);
+    vc__call_refuse_lost(site, &a->assembly);
 }
 
 /* Called by call_first() for the first part of a request. If the message is not
@@ -253,7 +259,7 @@ call_first_part(const struct vc__call_site *site, const struct vc__frame *f)
     if (slot->arrival->assembly.loss == VC__ASSEMBLY_KEPT || !has_cuts(s))
         return true;
     slot->arrival->refused = true;
-    call_refuse(site, VC_RESOURCE_EXHAUSTED, arrival_loss_text(slot->arrival));
+    arrival_refuse(site, slot->arrival);
     return true;
 }
 
@@ -377,7 +383,7 @@ arrival_done(struct vc__server_session *s, uint16_t i)
     else if (a->assembly.loss == VC__ASSEMBLY_KEPT)
         call_begin(&site, a->assembly.data, a->assembly.total);
     else
-        call_refuse(&site, VC_RESOURCE_EXHAUSTED, arrival_loss_text(a));
+        arrival_refuse(&site, a);
     vc__server_arrival_free(peer, a);
     vc__server_peer_release(peer);
 }

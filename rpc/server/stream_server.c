@@ -7,10 +7,12 @@
  * which server_ops use, too, and vc_stream_serve(), which a handler calls. */
 #include "rpc/server/stream_server.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include <verbcall/call.h>
 
+#include "rpc/codec/outgoing.h"
 #include "rpc/server/server_arrival.h"
 #include "rpc/server/server_handler.h"
 #include "rpc/server/server_intercept.h"
@@ -413,17 +415,31 @@ stream_server_message_refuse(struct vc__server_session *s,
             : "a MESSAGE of a client that has half-closed or does not stream");
 }
 
+/* For vc__server_message_whole(): writes why the message was not kept; returns
+ * text. */
+static const char *
+too_long_text(const struct vc__server_session *s, const struct vc__assembly *a,
+              char text[VC__ASSEMBLY_LOSS_TEXT])
+{
+    size_t max = (size_t)1 << stream_server_part_of(s)->server->log2_message;
+
+    snprintf(text, VC__ASSEMBLY_LOSS_TEXT, "it " VC__OUTGOING_LONG,
+             (size_t)a->total, "server", max);
+    return text;
+}
+
 bool
 vc__server_message_whole(struct vc__server_session *s, uint16_t i,
                          const struct vc__assembly *a)
 {
     struct vc_call *call = s->slots[i].call;
+    char text[VC__ASSEMBLY_LOSS_TEXT];
     const char *loss = NULL;
 
     if (call == NULL || call->stream == NULL)
         return true;
     if (a->loss == VC__ASSEMBLY_TOO_LONG)
-        loss = "it is longer than the server's limit of messages (max_message)";
+        loss = too_long_text(s, a, text);
     else if (a->loss != VC__ASSEMBLY_KEPT)
         loss = "the server has no memory left for long messages (max_memory)";
     return vc__stream_message(call->stream, a->data, a->total, loss) ||

@@ -244,6 +244,34 @@ a_handler_that_fails_early_is_heard_by_send_and_finish(void **state)
     features_flow_up_close(stream);
 }
 
+/* The client does not know the server's limit before it is connected. */
+static void
+a_message_over_the_servers_limit_says_its_length_and_the_limit(void **state)
+{
+    static char text[LONG + 1];
+    struct vc_server_opts opts = VC_SERVER_OPTS_INIT;
+    struct features_flow_up_client_stream *stream;
+    Features__Order order = features_order(ALL, text);
+    Features__Report *report = NULL;
+    struct fixture f;
+
+    (void)state;
+    memset(text, 'l', LONG);
+    opts.max_message = 65536;
+    fixture_add = add_flow;
+    features_start(&f, &opts, NULL);
+    stream = open_up(&f);
+    features_flow_up_send(stream, &order); /* it may end meanwhile, or not */
+    assert_status(VC_RESOURCE_EXHAUSTED,
+                  features_flow_up_finish(stream, &report));
+    assert_non_null(strstr(
+        vc_error(), "features.Flow.Up: a message was dropped: it has 200004 "
+                    "bytes, the server accepts 65536 at most (its "
+                    "max_message): send less, or raise it"));
+    features_flow_up_close(stream);
+    features_stop(&f);
+}
+
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int
@@ -255,6 +283,8 @@ main(void)
         T(a_stream_ends_at_the_time_that_it_has_asked_for),
         T(a_handler_that_answers_early_loses_no_reply),
         T(a_handler_that_fails_early_is_heard_by_send_and_finish),
+        cmocka_unit_test(
+            a_message_over_the_servers_limit_says_its_length_and_the_limit),
     };
 
     return fixture_main(tests);

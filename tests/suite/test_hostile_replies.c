@@ -296,7 +296,10 @@ a_reply_over_the_limit_is_refused_and_its_link_lives(void **state)
     struct stage s = {.len = 0};
 
     stage_start(&s, *state, play_too_long);
-    stage_call_fails(&s, VC_RESOURCE_EXHAUSTED, "limit", "a reply too long");
+    stage_call_fails(&s, VC_RESOURCE_EXHAUSTED,
+                     "it has 100000 bytes, the channel accepts 65536 at most "
+                     "(its max_message): raise it",
+                     "a reply too long");
     assert_int_equal(VC_OUTCOME_EXECUTED, vc_error_outcome());
     next_call_is_served(&s);
     stage_end(&s, "a reply over the limit");

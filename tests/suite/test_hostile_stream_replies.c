@@ -387,8 +387,8 @@ static const struct script ending[] = {
      DOWN,
      {LONG(65537), REPLY(VC_OK)},
      VC_RESOURCE_EXHAUSTED,
-     "suite.Streams.Down: a message was dropped: it is longer than the "
-     "channel's limit of messages"},
+     "suite.Streams.Down: a message was dropped: it has 65537 bytes, the "
+     "channel accepts 65536 at most (its max_message): raise it"},
     {"metadata with the first MESSAGE",
      TALK,
      {SAY_WITH("\1a\1\0b"), SAY(""), REPLY(VC_OK)},

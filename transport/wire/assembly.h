@@ -31,6 +31,9 @@ enum vc__assembly_loss {
                              * owner called vc__assembly_lose() */
 };
 
+/* Bytes that are enough for a text about a loss. */
+#define VC__ASSEMBLY_LOSS_TEXT 160
+
 struct vc__assembly {
     struct vc__account *account; /* NULL: no memory for it */
     uint8_t *data;               /* NULL: not kept */
