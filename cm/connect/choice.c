@@ -10,7 +10,8 @@
 
 #include "transport/core/error.h"
 
-#define ALLOWED "VERBCALL_TRANSPORTS"
+#define ALLOWED   "VERBCALL_TRANSPORTS"
+#define LIST_SOME "; list some of shm,rdma,tcp, the best first"
 
 static const char *const all[] = {"shm", "rdma", "tcp"};
 #define N_ALL (sizeof all / sizeof *all)
@@ -34,15 +35,18 @@ vc__choice_allowed(void)
     return list == NULL || list[0] == '\0' ? NULL : list;
 }
 
-/* A list of transports is malformed: returns VC_INVALID_ARGUMENT, with a text.
- * For list_read(). */
+/* A list of transports is malformed, for the reason `why`, at this name, of len
+ * bytes: returns VC_INVALID_ARGUMENT, with a text. For list_read(). */
 static enum vc_status
-fail_list(const char *option, const char *list, const char *why)
+fail_list(const char *option, const char *list, const char *name, size_t len,
+          const char *why)
 {
-    return vc__fail(
-        VC_INVALID_ARGUMENT,
-        "%s \"%.60s\": %s; list some of shm,rdma,tcp, the best first", option,
-        list, why);
+    if (len == 0)
+        return vc__fail(VC_INVALID_ARGUMENT,
+                        "%s \"%.60s\": a name is empty" LIST_SOME, option,
+                        list);
+    return vc__fail(VC_INVALID_ARGUMENT, "%s \"%.60s\": '%.*s' %s" LIST_SOME,
+                    option, list, (int)(len < 40 ? len : 40), name, why);
 }
 
 /* True if a list may contain this name, also when this build lacks the
@@ -71,15 +75,13 @@ list_read(struct vc__choice *c, const char *option, const char *list)
         const struct vc__transport *t = vc__transport_find(name, len);
 
         if (!is_of_all(name, len))
-            return fail_list(option, list,
-                             "one of these transports is unknown");
+            return fail_list(option, list, name, len, "is unknown");
         if (t == NULL)
-            return fail_list(option, list,
-                             "this library was built without RDMA (configure "
-                             "--without-rdma)");
+            return fail_list(option, list, name, len,
+                             "is missing: this library was built without RDMA "
+                             "(configure --without-rdma)");
         if (vc__choice_has(c, t))
-            return fail_list(option, list,
-                             "one of these transports is listed twice");
+            return fail_list(option, list, name, len, "is listed twice");
         c->best[c->n++] = t;
         if (name[len] == '\0')
             return VC_OK;

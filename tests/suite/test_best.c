@@ -372,11 +372,12 @@ static void
 lists_are_checked(void **state)
 {
     (void)state;
-    assert_bad(VC_INVALID_ARGUMENT, "", NULL, "unknown");
-    assert_bad(VC_INVALID_ARGUMENT, "udp", NULL, "unknown");
-    assert_bad(VC_INVALID_ARGUMENT, "tcp,", NULL, "unknown");
-    assert_bad(VC_INVALID_ARGUMENT, "tcp,shm,tcp", NULL, "twice");
-    assert_bad(VC_INVALID_ARGUMENT, "inproc", NULL, "unknown");
+    assert_bad(VC_INVALID_ARGUMENT, "", NULL, "a name is empty");
+    assert_bad(VC_INVALID_ARGUMENT, "tcp,udp,shm", NULL, "'udp' is unknown");
+    assert_bad(VC_INVALID_ARGUMENT, "tcp,", NULL, "a name is empty");
+    assert_bad(VC_INVALID_ARGUMENT, "tcp,shm,tcp", NULL,
+               "'tcp' is listed twice");
+    assert_bad(VC_INVALID_ARGUMENT, "inproc", NULL, "'inproc' is unknown");
     assert_bad(VC_INVALID_ARGUMENT, "shm", NULL, "needs rdma or tcp");
     assert_bad(VC_INVALID_ARGUMENT, "tcp", "shm", "require");
     assert_bad(VC_INVALID_ARGUMENT, NULL, "x", "require");
@@ -397,7 +398,10 @@ the_environment_allows(void **state)
     assert_bad(VC_FAILED_PRECONDITION, "rdma", NULL, "VERBCALL_TRANSPORTS");
     assert_bad(VC_FAILED_PRECONDITION, NULL, "shm", "VERBCALL_TRANSPORTS");
     setenv("VERBCALL_TRANSPORTS", "tcp:shm", 1);
-    assert_bad(VC_INVALID_ARGUMENT, NULL, NULL, "VERBCALL_TRANSPORTS");
+    assert_bad(VC_INVALID_ARGUMENT, NULL, NULL,
+               "VERBCALL_TRANSPORTS \"tcp:shm\": 'tcp:shm' is unknown; list");
+    setenv("VERBCALL_TRANSPORTS", "shm, roce", 1);
+    assert_bad(VC_INVALID_ARGUMENT, NULL, NULL, "' roce' is unknown");
     setenv("VERBCALL_TRANSPORTS", "", 1);
     assert_status(VC_OK, open_with(NULL, NULL));
     unsetenv("VERBCALL_TRANSPORTS");
