@@ -15,6 +15,7 @@
 #include "rpc/options.h"
 #include "transport/core/error.h"
 #include "transport/core/misuse.h"
+#include "transport/core/words.h"
 
 #define HANDLERS     256u
 #define WAKEUPS      3u /* tries of wakeup_measure() */
@@ -218,16 +219,20 @@ kept_end(struct vc_runtime *r)
 void
 vc_runtime_free(struct vc_runtime *r)
 {
+    unsigned users;
+
     if (vc__nothing_to_free(r, VC__RUNTIME))
         return;
     if (vc__runtime_is_within(r))
         vc__misuse("vc_runtime_free() within a handler or done(): free it "
                    "elsewhere");
-    if (atomic_load(&r->users) > 0)
-        vc__misuse(
-            "vc_runtime_free(): %u channels or servers of the runtime are "
-            "still open: call vc_channel_close() and vc_server_free() first",
-            atomic_load(&r->users));
+    users = atomic_load(&r->users);
+    if (users > 0)
+        vc__misuse("vc_runtime_free(): %u channel%s or server%s of the runtime "
+                   "%s still open: call vc_channel_close() and "
+                   "vc_server_free() first",
+                   users, vc__plural(users), vc__plural(users),
+                   users == 1 ? "is" : "are");
     vc_runtime_stop(r);
     vc__runtime_loop_fini(r);
     for (unsigned i = 0; i < r->n; i++)

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "cm/pool/pool.h"
+#include "transport/core/words.h"
 
 /* The pool that this dial run, a callback's argument, belongs to. */
 static struct vc__pool *
@@ -288,9 +289,9 @@ is_capped(struct vc__pool *p)
     if (atomic_load(&p->cap->n) < p->cap->max)
         return false;
     vc__error_put(&error, VC_RESOURCE_EXHAUSTED,
-                  "this process has %u connections to servers, the limit "
+                  "this process has %u connection%s to servers, the limit "
                   "max_links of its runtime: close channels, or raise it",
-                  p->cap->max);
+                  p->cap->max, vc__plural(p->cap->max));
     vc__pool_failed(p, &error);
     return true;
 }

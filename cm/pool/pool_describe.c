@@ -37,10 +37,10 @@ add_link(struct vc__words *w, const struct vc__pool_link *pl)
 
     vc__wire_describe(pl->link.wire, what);
     vc__addr_text((const struct sockaddr *)&pl->link.wire->peer, peer);
-    vc__words_add(w, "%s to %s%s%s%s: %u calls under way%s%s\n",
+    vc__words_add(w, "%s to %s%s%s%s: %u call%s under way%s%s\n",
                   pl->link.wire->transport->scheme, name,
                   name[0] == '\0' ? "" : " (", peer, name[0] == '\0' ? "" : ")",
-                  pl->n_busy,
+                  pl->n_busy, vc__plural(pl->n_busy),
                   pl->scout     ? ", not used for calls"
                   : pl->leaving ? ", to be closed"
                                 : "",

@@ -10,6 +10,7 @@
 #include "rpc/client/result.h"
 #include "rpc/options.h"
 #include "transport/core/error.h"
+#include "transport/core/words.h"
 
 #define FLAGS (VC_CALL_NO_RETRY | VC_CALL_WAIT_FOR_READY)
 
@@ -78,8 +79,9 @@ vc__method_check(const struct vc_service *service, unsigned method,
     if (method >= service->n_methods)
         return vc__fail(
             VC_INVALID_ARGUMENT,
-            "%s has %u methods: the method number %u is out of range",
-            service->name, (unsigned)service->n_methods, method);
+            "%s has %u method%s: the method number %u is out of range",
+            service->name, (unsigned)service->n_methods,
+            vc__plural(service->n_methods), method);
     if (((service->methods[method].flags & kinds) != 0) != streams)
         return vc__fail(VC_INVALID_ARGUMENT,
                         streams ? "%s.%s does not stream: use "

@@ -18,6 +18,7 @@
 #include "rpc/client/attempts.h"
 #include "rpc/client/call_opts.h"
 #include "rpc/protobuf_c/protobuf_c_table.h"
+#include "transport/core/words.h"
 
 struct vc_closures {
     struct vc__handle handle;
@@ -229,8 +230,9 @@ protobuf_c_client_call(struct stub *s, unsigned method,
     if (method >= s->service->n_methods)
         return vc__fail(
             VC_INVALID_ARGUMENT,
-            "service %s has %u methods: the method number %u is out of range",
-            s->service->name, s->service->n_methods, method);
+            "service %s has %u method%s: the method number %u is out of range",
+            s->service->name, s->service->n_methods,
+            vc__plural(s->service->n_methods), method);
     p = calloc(1, sizeof *p);
     if (p == NULL)
         return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");

@@ -17,6 +17,7 @@
 #include "rpc/server/server_log.h"
 #include "rpc/server/server_shed.h"
 #include "transport/core/misuse.h"
+#include "transport/core/words.h"
 
 /* --- on a part's engine --------------------------------------------------- */
 
@@ -150,9 +151,9 @@ calls_result(struct vc__server_op *op, const struct vc__server_op_part *old,
 
     vc__error_put(&op->error, VC_DEADLINE_EXCEEDED,
                   "the server is not closed after %u ms: %s has run for "
-                  "%" PRIu64 " ms, and %u more calls; it closes when they have "
-                  "ended",
-                  op->timeout_ms, old->old_text, ms, n - 1);
+                  "%" PRIu64 " ms, and %u more call%s; it closes when they "
+                  "have ended",
+                  op->timeout_ms, old->old_text, ms, n - 1, vc__plural(n - 1));
 }
 
 /* kind->result, called once by server_op_on_ended() after all parts have ended,

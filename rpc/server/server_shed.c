@@ -48,8 +48,9 @@ on_quiet(struct vc__timer *timer)
         return;
     }
     snprintf(line, sizeof line,
-             "sheds no calls any more: %" PRIu64 " were shed in %" PRIu64 " ms",
-             s->n, (vc__now() - QUIET_US - s->since) / 1000);
+             "sheds no calls any more: %" PRIu64 " %s shed in %" PRIu64 " ms",
+             s->n, s->n == 1 ? "was" : "were",
+             (vc__now() - QUIET_US - s->since) / 1000);
     s->n = 0;
     server_shed_tell(part, false, line);
 }

@@ -492,7 +492,7 @@ says_both(const char *text)
 static void
 errors_and_descriptions_say_the_name_of_the_server(void **state)
 {
-    static const char line[] = "rdma to orders-1 (10.9.0.2:7471): 1 calls "
+    static const char line[] = "rdma to orders-1 (10.9.0.2:7471): 1 call "
                                "under way (rxe0, QP ";
     struct vc_server_opts opts = VC_SERVER_OPTS_INIT;
     char text[200];

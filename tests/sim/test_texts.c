@@ -256,6 +256,8 @@ act_refused(struct scene *s)
 
     begins(VC_UNIMPLEMENTED, call(s->channel, &suite_absent_service, 0),
            "suite.Absent.Nothing: ");
+    begins(VC_INVALID_ARGUMENT, call(s->channel, &suite_absent_service, 1),
+           "suite.Absent has 1 method: the method number 1 is out of range");
     begins(VC_UNIMPLEMENTED,
            call(s->channel, &suite_probe_service, SUITE_PROBE_MISSING),
            "suite.Probe.Missing: the server has no handler");

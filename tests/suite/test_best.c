@@ -145,7 +145,7 @@ a_stream_ends_where_it_began(void **state)
     assert_status(VC_OK, suite_streams_talk(f.channel, NULL, &stream));
     await_says(&f, "shm to");
     assert_says(f.channel, "tcp to 127.0.0.1");
-    assert_says(f.channel, "1 calls under way, to be closed");
+    assert_says(f.channel, "1 call under way, to be closed");
     suite_streams_talk_close(stream);
     while (strstr(words(f.channel), "tcp to") != NULL)
         assert_status(VC_OK, fixture_echo(f.channel, 10, 1));

@@ -14,6 +14,7 @@
 
 #include "transport/core/clock.h"
 #include "transport/core/error.h"
+#include "transport/core/words.h"
 
 #define SECOND_US UINT64_C(1000000)
 
@@ -115,9 +116,10 @@ left_out_report(struct vc__log *log, const uint64_t left_out[VC__LOG_N_KINDS])
         if (left_out[i] == 0)
             continue;
         snprintf(line, sizeof line,
-                 "log: %" PRIu64 " more lines of %s were not logged; there "
-                 "are at most %u a second",
-                 left_out[i], kind_whats[i], VC__LOG_MOST);
+                 "log: %" PRIu64 " more line%s of %s %s not logged; there are "
+                 "at most %u a second",
+                 left_out[i], vc__plural(left_out[i]), kind_whats[i],
+                 left_out[i] == 1 ? "was" : "were", VC__LOG_MOST);
         log->fn((enum vc_log_level)vc__log_levels[i], line, log->arg);
     }
 }

@@ -6,13 +6,14 @@
  * called on the thread that describes a channel or a server or logs a pool's
  * transport, mostly under the lock of the pool or server.
  *
- * Called by: cm/pool/pool_describe.c (all), rpc/server/server_listen.c (all).
- */
+ * Called by: cm/pool/pool_describe.c (begin, add), rpc/server/server_listen.c
+ * (begin, add), many files (plural). */
 #ifndef VC_TRANSPORT_WORDS_H
 #define VC_TRANSPORT_WORDS_H
 
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 struct vc__words {
@@ -43,6 +44,14 @@ vc__words_add(struct vc__words *w, const char *format, ...)
     n = vsnprintf(room > 0 ? w->text + w->len : NULL, room, format, args);
     va_end(args);
     w->len += n > 0 ? (size_t)n : 0;
+}
+
+/* Returns the ending of the noun after this number: "1 call", "2 calls". Called
+ * on any thread for a text with a number that may be 1. */
+static inline const char *
+vc__plural(uint64_t n)
+{
+    return n == 1 ? "" : "s";
 }
 
 #endif

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "transport/core/log.h"
+#include "transport/core/words.h"
 
 /* A stranger's hello comes within this time. */
 #define HELLO_MS 2000u
@@ -83,9 +84,9 @@ stranger_log(const struct vc__stranger *s)
 
     if (vc__log_wants(log, VC__LOG_STRANGER))
         vc__log(log, VC__LOG_STRANGER,
-                "link from %s: not up: no valid hello, %u bytes received",
+                "link from %s: not up: no valid hello, %u byte%s received",
                 vc__addr_text((const struct sockaddr *)&s->peer, peer),
-                (unsigned)s->len);
+                (unsigned)s->len, vc__plural(s->len));
 }
 
 /* Turns the stranger away without an answer: its hello is late, invalid or not
