@@ -53,13 +53,16 @@ VC_API const char *vc_status_name(enum vc_status status);
 #define VC_ERROR_SIZE 1280
 
 /* vc_error - returns a text that says how the last failing Verbcall function on
- * this thread failed, and what to do about it. For a call that a handler failed
- * it is the handler's text, with blanks for control characters other than tabs
- * and ends of lines. If the handler gave none, it is the text of a call that
- * the handler made and whose status it returned. Other texts of calls begin
- * with "demo.Greeter.SayHello: ". Never NULL; "" only when nothing has failed
- * yet. The library owns the text, which is valid until the next failure on this
- * thread. */
+ * this thread failed, and what to do about it. Use it only right after a
+ * failure: a function that succeeds does not clear the text, and may have
+ * replaced it, by that of an attempt inside it that failed, as of RDMA before
+ * TCP at vc://. For a call that a handler failed it is the handler's text, with
+ * blanks for control characters other than tabs and ends of lines. If the
+ * handler gave none, it is the text of a call that the handler made and whose
+ * status it returned. Other texts of calls begin with
+ * "demo.Greeter.SayHello: ". Never NULL; "" only when nothing has failed yet.
+ * The library owns the text, which is valid until this thread calls the library
+ * again. */
 VC_API const char *vc_error(void);
 
 /* vc_error_status - returns the status that belongs to vc_error(); VC_OK when
