@@ -26,7 +26,8 @@
 #   VERBCALL_IMPORTS       .proto files of elsewhere that are to be compiled, too, by the names that they are imported by:
 #                          google/protobuf/timestamp.proto, grpc/health/v1/health.proto, verbcall/reflection/v1/reflection.proto.
 #                          Their C comes below the Makefile's folder, for which -I. stands (automake: -I$(builddir), and
-#                          $(VERBCALL_IMPORTS:.proto=.vc.c) and .pb-c.c among the sources). verbcall/options.proto needs none
+#                          $(VERBCALL_IMPORTS:.proto=.vc.c) and .pb-c.c among the sources). verbcall/options.proto needs none.
+#                          For an import that is missing here make prints a line
 #   VERBCALL_PROTO_DIR     folder from which imports are counted (default: the Makefile's)
 #   VERBCALL_PROTOC_FLAGS  more for protoc, as -I/opt/share/proto for more of such files. It finds Verbcall's own,
 #                          protobuf's (Debian: libprotobuf-dev) and protobuf-c's by itself
@@ -74,19 +75,25 @@ verbcall__note = made='$(verbcall__stem).vc.c $(verbcall__stem).vc.h $(verbcall_
 	read=$$(tr '\\\n' '  ' <'$(verbcall__stem).vc.dt' | sed 's/^[^:]*: *//'); rm -f '$(verbcall__stem).vc.dt'; \
 	{ echo "$$made:" $$read; for file in $$read; do echo "$$file:"; done; } >'$(verbcall__stem).vc.d'
 
+# The compiler would only say that there is no such header. Another Makefile, or a library, may have it all the same.
+verbcall__hint = for name in $$(sed -n 's,^.include "\(.*\)\.pb-c\.h"$$,\1.proto,p' '$(verbcall__stem).pb-c.h'); do \
+	case ' $(VERBCALL_PROTOS) $(VERBCALL_IMPORTS) ' in *[' /']"$$name "*) continue ;; esac; \
+	test -f "$$in/$$name" || test -f "$$out/$$name" || test -f "$$out/$${name%.proto}.pb-c.h" || \
+	echo "verbcall.mk: $(verbcall__stem).proto imports $$name, of which no C is made here: name it in VERBCALL_IMPORTS" >&2; done
+
 # A pattern with many targets stands for one run that makes all of them.
 %.vc.c %.vc.h %.pb-c.c %.pb-c.h: %.proto
 	$(VERBCALL_PRETTY)in='$(verbcall__in)' out='$(verbcall__out)'; mkdir -p "$$out" '$(dir $*)' && \
 	{ file=$$in/'$(verbcall__name)'; test -f "$$file" || file=$$out/'$(verbcall__name)'; } && \
 	{ $(verbcall__compile) "$$file" || { rm -f '$*.vc.dt'; exit 1; }; } && \
-	$(verbcall__note)
+	$(verbcall__note) && $(verbcall__hint)
 
 # The same for a file of elsewhere; % stands for a dot.
 define verbcall__import
 $(1)%vc.c $(1)%vc.h $(1)%pb-c.c $(1)%pb-c.h:
 	$$(VERBCALL_PRETTY)in=. out=.; mkdir -p '$$(dir $$@)' && \
 	{ $$(verbcall__compile) '$(1).proto' || { rm -f '$(1).vc.dt'; exit 1; }; } && \
-	$$(verbcall__note)
+	$$(verbcall__note) && $$(verbcall__hint)
 endef
 $(foreach verbcall__it,$(VERBCALL_IMPORTS:.proto=),$(eval $(call verbcall__import,$(verbcall__it))))
 

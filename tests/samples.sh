@@ -17,7 +17,7 @@ n=0
 work=$(mktemp -d) || exit 1
 trap 'chmod -R u+w "$work"; rm -rf "$work"' EXIT
 jobs=$(getconf _NPROCESSORS_ONLN)
-echo 1..18
+echo 1..19
 
 # NAME COMMAND...: one test. Its output is shown when it fails.
 check()
@@ -174,6 +174,18 @@ imports_of_elsewhere()
         quiet_make clean && ! find . -name '*.vc.[chd]' -o -name '*.pb-c.[ch]' | grep .
 }
 
+# An imported file without a line in VERBCALL_IMPORTS: the compiler finds no header, and make has said why. The sample's own import,
+# and one that is named there, are not spoken of.
+import_forgotten()
+{
+    hint='verbcall.mk: dice.proto imports grpc/health/v1/health.proto, of which no C is made here: name it in VERBCALL_IMPORTS'
+    mkdir "$work/forgotten" && cd "$work/forgotten" && cp "$samples/makefile/"* . &&
+        sed -i 's,^import.*,&\nimport "grpc/health/v1/health.proto";,' dice.proto || return 1
+    ! quiet_make >out 2>&1 && cat out && grep -x "$hint" out && [ "$(grep -c '^verbcall\.mk:' out)" -eq 1 ] || return 1
+    quiet_make clean && sed -i 's,^VERBCALL_PROTOS.*,&\nVERBCALL_IMPORTS = grpc/health/v1/health.proto,' Makefile &&
+        quiet_make >out 2>&1 && ! grep '^verbcall\.mk:' out && rm -f "$work/runs" && programs_start ./dice 6
+}
+
 automake_imports()
 {
     cp -r "$samples/autotools" "$work/automake" && cd "$work/automake" &&
@@ -316,6 +328,7 @@ check options_of_methods_are_found options
 check an_autotools_project_builds_on_it_and_passes_distcheck autotools
 check configure_finds_a_plugin_that_runs_here foreign_configure
 check files_of_elsewhere_are_compiled_by_verbcall_mk imports_of_elsewhere
+check verbcall_mk_says_that_an_import_was_forgotten import_forgotten
 check files_of_elsewhere_are_compiled_with_automake automake_imports
 check clients_need_no_package_of_rdma_core no_more_packages
 check verbcall_env_names_every_folder environment
