@@ -274,7 +274,7 @@ VC_API enum vc_status vc_server_limit(struct vc_server *server,
  * the server listens, and stay when it then fails. With VC_THREADS_NONE the
  * program serves, by vc_runtime_poll(): clients wait until it does.
  * VC_INVALID_ARGUMENT    the target is malformed, or a loopback address at
- *                        rdma://
+ *                        rdma://; or it is vc:// and `transports` has shm alone
  * VC_UNAVAILABLE         the address is not of an RDMA device of this machine,
  *                        or for tcp:// not of this machine, or is in use, or
  *                        another server has the name; vc_error() says which

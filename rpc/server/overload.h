@@ -152,9 +152,10 @@ vc__overload_judge_first(struct vc__overload *o, uint64_t due,
                                                     : VC__OVERLOAD_RUN;
 }
 
-/* The call begins on another thread, now or later, or was shed, so the next one
- * may begin before this one has ended: called by call_handle(). Or the call has
- * ended, and its time says nothing: called by call_end(). */
+/* The time of the call says nothing of how long a run takes: it begins on
+ * another thread, now or later, or was shed there (call_handle()); there is no
+ * memory for its reply (call_turn_down()); or it has ended (call_end()). The
+ * next call may begin before its end. */
 static inline void
 vc__overload_apart(struct vc__overload *o)
 {

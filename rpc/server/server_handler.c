@@ -511,6 +511,7 @@ call_turn_down(struct vc_call *call, enum vc__overload_verdict verdict)
                          "the server is overloaded: try again later");
         break;
     case VC__OVERLOAD_RUN:
+        vc__overload_apart(&vc__call_part(call)->overload);
         vc__reply_refuse(call, VC_RESOURCE_EXHAUSTED,
                          "the server has no memory for the call");
         break;

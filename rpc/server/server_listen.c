@@ -143,7 +143,7 @@ listen_local(struct vc_server *server, const struct vc__transport *shm)
 
 /* Listens at vc://, for server_listen_at(). TCP comes first: if its port is
  * taken, the server does not listen at all. If RDMA fails, TCP is enough:
- * VC_OK. */
+ * VC_OK. Without both nobody could reach the server: VC_INVALID_ARGUMENT. */
 static enum vc_status
 listen_by_all(struct vc_server *server, struct sockaddr_storage *addr)
 {
@@ -151,16 +151,22 @@ listen_by_all(struct vc_server *server, struct sockaddr_storage *addr)
                                *rdma = vc__transport_find("rdma", 4),
                                *shm = vc__transport_find("shm", 3);
     bool by_tcp = vc__choice_has(&server->choice, tcp);
+    bool by_rdma = rdma != NULL && vc__choice_has(&server->choice, rdma);
     enum vc_status status = VC_OK;
 
+    if (!by_tcp && !by_rdma)
+        return vc__fail(VC_INVALID_ARGUMENT,
+                        "vc:// by shm alone: clients get the name of its "
+                        "socket by rdma or tcp only; add one of them to "
+                        "vc_server_opts.transports or VERBCALL_TRANSPORTS, or "
+                        "listen at shm:NAME");
     if (vc__choice_has(&server->choice, shm))
         listen_local(server, shm);
     if (by_tcp) {
         status = listen_by(server, tcp, addr);
         vc__addr_port_set(addr, vc_server_port(server));
     }
-    if (status != VC_OK || rdma == NULL ||
-        !vc__choice_has(&server->choice, rdma))
+    if (status != VC_OK || !by_rdma)
         return status;
     status = vc__target_reaches(rdma, addr, "listen at");
     if (status == VC_OK)

@@ -385,6 +385,24 @@ lists_are_checked(void **state)
 }
 
 static void
+a_server_by_shared_memory_alone_is_refused(void **state)
+{
+    struct vc_server_opts opts = VC_SERVER_OPTS_INIT;
+    struct vc_runtime *runtime;
+    struct vc_server *server;
+
+    (void)state;
+    opts.transports = "shm";
+    assert_status(VC_OK, vc_runtime_new(NULL, &runtime));
+    assert_status(VC_OK, vc_server_new(runtime, &opts, &server));
+    assert_status(VC_INVALID_ARGUMENT,
+                  vc_server_listen(server, "vc://127.0.0.1:0"));
+    assert_non_null(strstr(vc_error(), "listen at shm:NAME"));
+    vc_server_free(server);
+    vc_runtime_free(runtime);
+}
+
+static void
 the_environment_allows(void **state)
 {
     struct fixture f;
@@ -524,6 +542,7 @@ main(void)
         cmocka_unit_test(what_is_required_is_never_replaced),
         cmocka_unit_test(connecting_waits_for_the_transport_that_is_required),
         cmocka_unit_test(lists_are_checked),
+        cmocka_unit_test(a_server_by_shared_memory_alone_is_refused),
         cmocka_unit_test(the_environment_allows),
         cmocka_unit_test(rdma_is_there_or_an_error),
         cmocka_unit_test(an_impostor_hears_no_hello),
