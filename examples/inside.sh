@@ -70,10 +70,10 @@ pool()
 
 text=$1
 shift
-[ $# -gt 0 ] || set -- greeter kv pool chat file fanout
+[ $# -gt 0 ] || set -- greeter kv pool chat file fanout fleet
 for example; do
     case $example in
-    greeter | kv | pool | chat | file | fanout) "$example" ;;
+    greeter | kv | pool | chat | file | fanout | fleet) "$example" ;;
     *) die "there is no example '$example'" ;;
     esac
 done

@@ -151,3 +151,53 @@ the first line" ] || die 'that is not the answer of both'
     vc_server_stop || die 'a server failed'
     rm "$text.one"
 }
+
+# forget SERVER: vc_server_stop() does not wait for it, as it has ended.
+forget()
+{
+    kept=
+    for one in $vc_servers; do
+        [ "${one%%=*}" = "$1" ] || kept="$kept$one "
+    done
+    vc_servers=$kept
+}
+
+# has_lines FILE N: whether it has as many.
+has_lines()
+{
+    [ "$(wc -l <"$1")" -ge "$2" ]
+}
+
+# Of three servers one is ended in order, one is killed, and both are started again, while the client calls.
+fleet()
+{
+    echo
+    echo '== fleet: three servers, of which one is drained and one killed under load'
+    said=$(mktemp) || die 'no room for what fleet-client says'
+    targets=
+    for name in a b c; do
+        vc_server_start examples/fleet/fleet-server "$name" "$(vc_target 0)" || die "fleet-server $name did not start"
+        eval "$name=$vc_server $name"_target='$(vc_target "$vc_port")'
+        targets=$targets${targets:+,}$(vc_target "$vc_port")
+    done
+    timeout 60 examples/fleet/fleet-client "list:$targets" round_robin 7 >"$said" &
+    client=$!
+    await 20 has_lines "$said" 1 || die 'fleet-client made no calls'
+    kill "$a"
+    wait "$a" || die 'fleet-server a was not drained'
+    forget "$a"
+    await 20 has_lines "$said" 2 || die 'fleet-client made no calls when a was drained'
+    kill -s KILL -- "-$b"
+    wait "$b"
+    forget "$b"
+    await 20 has_lines "$said" 3 || die 'fleet-client made no calls when b was killed'
+    vc_server_start examples/fleet/fleet-server a "$a_target" || die 'fleet-server a did not start again'
+    vc_server_start examples/fleet/fleet-server b "$b_target" || die 'fleet-server b did not start again'
+    wait "$client"
+    ended=$?
+    cat "$said"
+    [ "$ended" -eq 0 ] || die 'calls have failed that should not'
+    sed -n 7p "$said" | grep -qE '^a [1-9][0-9]*, b [1-9][0-9]*, c [1-9]' || die 'not all three answer again'
+    rm "$said"
+    vc_server_stop || die 'a fleet-server failed'
+}

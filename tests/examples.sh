@@ -12,7 +12,7 @@ n=1
 echo "1..$n"
 for n in 1 ${VC_TEST_LONG:+2}; do
     if out=$(sh examples/run.sh 2>&1) && echo "$out" | grep -q 'mismatches *0$' &&
-        [ "$(echo "$out" | grep -cE '^== (greeter|kv|pool|chat|file|fanout):')" -eq 14 ] &&
+        [ "$(echo "$out" | grep -cE '^== (greeter|kv|pool|chat|file|fanout|fleet):')" -eq 16 ] &&
         ! echo "$out" | grep -q 'left out'; then
         echo "ok $n - examples_run_and_nothing_is_mismatched ($n)"
     else
