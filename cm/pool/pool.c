@@ -304,10 +304,12 @@ vc__pool_failed(struct vc__pool *p, const struct vc__error *why)
     p->attempting = false;
     further = p->peer != NULL && p->peer->n_links > 0;
     if (why->status == VC_UNIMPLEMENTED && !further && !p->closed) {
+        vc__pool_health_refused(p);
         pool_refused(p, &e);
     } else {
         p->not_before = vc__now() + vc__backoff_failed(&p->backoff);
         p->failure = *why;
+        p->failing |= !further;
         if (!further)
             pool_failed(p, &e);
     }
@@ -348,6 +350,7 @@ void
 vc__pool_hurry(struct vc__pool *p)
 {
     p->not_before = 0;
+    vc__pool_health_update(p);
     if (!p->attempting || p->posted || p->closed)
         return;
     vc__engine_post(p->engine, &p->connect);
@@ -430,12 +433,12 @@ vc__pool_grow(struct vc__pool *p)
  * link; otherwise a link is up, or w->error says why none will be. */
 static bool
 connect_join(struct vc__pool *p, const struct vc_service *service,
-             struct vc__pool_waiter *w)
+             const atomic_bool *closing, struct vc__pool_waiter *w)
 {
     bool wait = false;
 
     pthread_mutex_lock(&p->lock);
-    if (p->closed) {
+    if (p->closed || atomic_load(closing)) {
         vc__error_put(&w->error, VC_CANCELLED, "the channel was closed");
     } else if (p->peer == NULL || vc__placement_link(p->peer) == NULL) {
         cds_list_add_tail(&w->node, &p->connecting);
@@ -449,7 +452,7 @@ connect_join(struct vc__pool *p, const struct vc_service *service,
 
 enum vc_status
 vc__pool_connect(struct vc__pool *p, const struct vc_service *service,
-                 const void *owner)
+                 const void *owner, const atomic_bool *closing)
 {
     struct vc__pool_waiter w = {
         .owner = owner, .service = service, .error = {.status = VC_OK}};
@@ -457,7 +460,7 @@ vc__pool_connect(struct vc__pool *p, const struct vc_service *service,
     vc__engine_catch_up(p->engine, vc__now());
     vc__waiter_init(&w.waiter);
     /* Connecting always ends: every step of it has a timer. */
-    if (connect_join(p, service, &w))
+    if (connect_join(p, service, closing, &w))
         vc__engine_wait(p->engine, &w.waiter, VC__FOREVER);
     return w.error.status == VC_OK ? VC_OK : vc__error_raise(&w.error);
 }
@@ -503,7 +506,7 @@ peer_close(struct vc__peer *peer)
     }
 }
 
-/* A task: posted by vc__pool_fini(). No other thread uses the pool now, so
+/* A task: posted by vc__pool_close(). No other thread uses the pool now, so
  * former peers are dropped without the lock. */
 static void
 pool_close(struct vc__task *task)
@@ -513,7 +516,7 @@ pool_close(struct vc__task *task)
     CDS_LIST_HEAD(none); /* the clients are closed */
     struct vc__error error;
 
-    p->closer = p->closing;
+    p->closer = &p->closed_all;
     vc__pool_attempt_cancel(p);
     vc__upgrade_cancel(p);
     vc__timer_stop(&p->engine->timers, &p->look);
@@ -574,15 +577,17 @@ vc__pool_shut(struct vc__pool *p)
 }
 
 void
+vc__pool_close(struct vc__pool *p)
+{
+    vc__waiter_init(&p->closed_all);
+    vc__engine_post(p->engine, &p->close);
+}
+
+void
 vc__pool_fini(struct vc__pool *p)
 {
-    struct vc__waiter waiter;
-
-    vc__waiter_init(&waiter);
-    p->closing = &waiter;
-    vc__engine_post(p->engine, &p->close);
     /* Ends with the disconnect handshake, which has a timer. */
-    vc__engine_wait(p->engine, &waiter, VC__FOREVER);
+    vc__engine_wait(p->engine, &p->closed_all, VC__FOREVER);
     vc__invariant(p->peer == NULL && cds_list_empty(&p->former) &&
                   cds_list_empty(&p->clients) &&
                   cds_list_empty(&p->connecting));

@@ -11,8 +11,8 @@
  * lock, unless its comment or section says otherwise. The order of locks is
  * pool, link, engine.
  *
- * Called by: pools.c (init, shut, fini), rpc/client/channel.c (connect,
- * count_one, health_name, describe), rpc/client/subchannel.c (cancel),
+ * Called by: pools.c (init, shut, close, fini), rpc/client/channel.c (connect,
+ * count_one, health, health_name, describe), rpc/client/subchannel.c (cancel),
  * pool_link.c (refuse, requests_fail, grow, count_replies, attempt_cancel,
  * failed, health_update, peer_drop, launch, push, is_wanted, attempt, hurry,
  * waiters_take, waiters_wake, close_check, upgrade_joined, upgrade_lost,
@@ -22,9 +22,9 @@
  * link_new), rpc/client/attempt.c (count_one), session_reply.c (count_replies,
  * message_max), pool_health.c (health, attempt), rpc/client/picker.c (health,
  * calls, prompt), pool.c (tally_open, attempt_init, attempt_begin,
- * attempt_cancel, attempt_is_under_way, health_update, upgrade_init,
- * upgrade_cancel, look, former_check), pool_connect.c (failed, attempt, missed,
- * link_new), peer.c (health_update), many files (count). */
+ * attempt_cancel, attempt_is_under_way, health_refused, health_update,
+ * upgrade_init, upgrade_cancel, look, former_check), pool_connect.c (failed,
+ * attempt, missed, link_new), peer.c (health_update), many files (count). */
 #ifndef VC_CM_POOL_H
 #define VC_CM_POOL_H
 
@@ -139,6 +139,10 @@ struct vc__pool {
     uint64_t not_before;          /* lock: earliest next attempt */
     struct vc__backoff backoff;   /* lock */
     struct vc__error failure;     /* lock: of the last attempt */
+    bool failing;                 /* lock: true from a failed attempt without
+                                     other links on, until a link is up */
+    uint64_t refused_until;       /* lock: no prompt before; a server does not
+                                     serve what was asked for */
     struct vc__peer *peer;        /* lock; NULL: none is known */
     struct cds_list_head former;  /* lock: former peers that still run calls */
     struct cds_list_head clients; /* lock */
@@ -167,8 +171,8 @@ struct vc__pool {
     unsigned n_links;      /* not freed; includes those down */
     unsigned
         n_unanswered; /* links of this peer lost in a row without a reply */
-    struct vc__waiter *closer;  /* set once the pool is closing */
-    struct vc__waiter *closing; /* passed to `close` */
+    struct vc__waiter *closer;    /* set once the pool is closing */
+    struct vc__waiter closed_all; /* completed when it is closed */
 };
 
 /* Initialises a pool. Returns false if out of memory. Called by
@@ -181,18 +185,21 @@ bool vc__pool_init(struct vc__pool *p, struct vc__cm *cm,
  * channel, on any thread. */
 void vc__pool_shut(struct vc__pool *p);
 
-/* Closes the links of a pool after vc__pool_shut(), blocks until they are
- * closed, and frees what the pool has allocated. All clients are closed. Called
- * by vc__pools_end(), on any thread, also in a handler. */
+/* Begins to close the links of a pool after vc__pool_shut(). All clients are
+ * closed. Called by vc__pools_close(), on any thread, also in a handler. */
+void vc__pool_close(struct vc__pool *p);
+/* Blocks until they are closed, and frees what the pool has allocated. Called
+ * by vc__pools_end(), on the same thread. */
 void vc__pool_fini(struct vc__pool *p);
 
 /* Blocks until there is a link; makes one if there is none, with this service
- * in its hello. `owner` is for vc__pool_cancel(). Returns VC_OK, or the status
+ * in its hello. `owner` is for vc__pool_cancel(), after which, with *closing
+ * true, it begins no wait. Returns VC_OK, or the status
  * of vc__error_last(), which says why no link came up. Called by
  * vc_channel_connect(), on any thread. */
 enum vc_status vc__pool_connect(struct vc__pool *p,
                                 const struct vc_service *service,
-                                const void *owner);
+                                const void *owner, const atomic_bool *closing);
 
 /* Cancels the waits of this owner in vc__pool_connect(): VC_CANCELLED. Called
  * by vc_channel_close(), on any thread, without locks. */
@@ -271,8 +278,7 @@ vc__pool_calls(const struct vc__pool *p)
 {
     const _Atomic uint64_t *n = p->tally.value;
     uint64_t ended =
-        atomic_load_explicit(&n[VC__POOL_CALLS_ENDED], memory_order_relaxed) +
-        atomic_load_explicit(&n[VC__POOL_CALLS_GIVEN_UP], memory_order_relaxed);
+        atomic_load_explicit(&n[VC__POOL_CALLS_ENDED], memory_order_relaxed);
     uint64_t started =
         atomic_load_explicit(&n[VC__POOL_CALLS_STARTED], memory_order_relaxed);
 
@@ -318,6 +324,9 @@ bool vc__pool_attempt_is_under_way(const struct vc__pool *p);
  * closes. */
 void vc__pool_failed(struct vc__pool *p, const struct vc__error *error);
 
+/* pool_health.c: the server does not serve what it was asked for: it counts as
+ * failing, and is not asked again at once. Under the lock. */
+void vc__pool_health_refused(struct vc__pool *p);
 /* pool_health.c: publishes the health. Under the lock, after its links, or
  * p->attempting, or p->failure has changed. */
 void vc__pool_health_update(struct vc__pool *p);

@@ -19,6 +19,18 @@ vc__pool_health_name(const struct vc__pool *p)
     return names[vc__pool_health(p)];
 }
 
+/* How long no policy has a server connected that does not serve what it was
+ * asked for. */
+#define REFUSED_US UINT64_C(1000000)
+
+/* True if a link is being made, or there is one, even if it only finds the
+ * server (cm/pool/upgrade.c). Under the lock. */
+static bool
+is_busy(const struct vc__pool *p)
+{
+    return p->attempting || (p->peer != NULL && p->peer->n_links > 0);
+}
+
 /* For vc__pool_health_update(), under the lock. As in gRPC a pool that failed
  * to connect is failing until a link is up, also while it tries again. */
 static enum vc__pool_health
@@ -26,28 +38,35 @@ health_of(const struct vc__pool *p)
 {
     if (p->peer != NULL && vc__placement_link(p->peer) != NULL)
         return VC__POOL_READY;
-    if (p->failure.status != VC_OK)
+    if (p->failing)
         return VC__POOL_FAILING;
-    return p->attempting ? VC__POOL_CONNECTING : VC__POOL_IDLE;
+    return is_busy(p) ? VC__POOL_CONNECTING : VC__POOL_IDLE;
 }
 
 void
 vc__pool_health_update(struct vc__pool *p)
 {
-    enum vc__pool_health health = health_of(p);
-    bool waits = health == VC__POOL_READY || p->attempting;
+    uint64_t at =
+        p->not_before > p->refused_until ? p->not_before : p->refused_until;
 
     /* Relaxed: a choice by a former state is only a worse one. */
-    atomic_store_explicit(&p->prompt_at, waits ? UINT64_MAX : p->not_before,
+    atomic_store_explicit(&p->prompt_at, is_busy(p) ? UINT64_MAX : at,
                           memory_order_relaxed);
-    atomic_store_explicit(&p->health, health, memory_order_relaxed);
+    atomic_store_explicit(&p->health, health_of(p), memory_order_relaxed);
+}
+
+void
+vc__pool_health_refused(struct vc__pool *p)
+{
+    p->failing = true;
+    p->refused_until = vc__now() + REFUSED_US;
 }
 
 void
 vc__pool_prompt_now(struct vc__pool *p, const struct vc_service *service)
 {
     pthread_mutex_lock(&p->lock);
-    if (health_of(p) != VC__POOL_READY && !p->attempting) {
+    if (!is_busy(p)) {
         p->asked = service;
         vc__pool_attempt(p);
     }

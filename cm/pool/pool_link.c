@@ -66,7 +66,7 @@ link_join(struct vc__pool *p, struct vc__pool_link *pl,
 
     if (peer == NULL)
         return false;
-    p->attempting = false;
+    p->attempting = p->failing = false;
     vc__backoff_reset(&p->backoff);
     p->lost.status = p->failure.status = VC_OK;
     atomic_store_explicit(&p->peer_message_max,

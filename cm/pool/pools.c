@@ -135,6 +135,12 @@ vc__pools_leave(struct vc__pools *ps, struct vc__pool *pool)
 }
 
 void
+vc__pools_close(struct vc__pool *pool)
+{
+    vc__pool_close(pool);
+}
+
+void
 vc__pools_end(struct vc__pool *pool)
 {
     vc__pool_fini(pool);

@@ -6,7 +6,7 @@
  * channel, or makes or frees a runtime; without the locks of pools.
  *
  * Called by: rpc/runtime.c (init, fini), rpc/client/subchannel.c (get, leave,
- * end). */
+ * close, end). */
 #ifndef VC_CM_POOLS_H
 #define VC_CM_POOLS_H
 
@@ -38,8 +38,10 @@ struct vc__pool *vc__pools_get(struct vc__pools *ps,
  * vc__pools_end(), which frees it and blocks as vc__pool_fini() does. Called by
  * vc_channel_close(). */
 bool vc__pools_leave(struct vc__pools *ps, struct vc__pool *pool);
-/* Closes and frees a pool after the last vc__pools_leave(). Called by
- * vc_channel_close() when the channel has no users and clients any more. */
+/* Begins to close a pool after the last vc__pools_leave(), when the channel has
+ * no users and clients any more. */
+void vc__pools_close(struct vc__pool *pool);
+/* Waits until the pool is closed, and frees it. After vc__pools_close(). */
 void vc__pools_end(struct vc__pool *pool);
 
 #endif

@@ -111,6 +111,7 @@ struct vc_channel_opts {
     const struct vc_rdma_opts *rdma;
 
     /* For a list: target: how each attempt of a call gets its server; copied.
+     * Connections, quota and connect_timeout_ms are for each server.
      * - "pick_first", the default: the first of the list that can be reached,
      *   until its connections are lost;
      * - "round_robin": one after the other, of those that are connected;

@@ -146,7 +146,7 @@ vc__attempt_renew(struct vc__attempt *u, unsigned attempt)
     vc__attempt_release(u);
     u->request.send = copy;
     u->attempt = attempt;
-    u->has_pushback = false;
+    u->has_pushback = u->answered = false;
     u->error.status = VC_OK;
     return true;
 }
@@ -162,7 +162,7 @@ vc__attempt_copy(struct vc__attempt *u, const struct vc__attempt *of,
     vc__attempt_init(u, of->channel, of->service,
                      (unsigned)(of->method - of->service->methods), NULL,
                      ended);
-    u->client = of->client;
+    u->before = of->before;
     u->request.send = copy;
     u->attempt = attempt;
     u->wants_all = of->wants_all;
@@ -364,6 +364,7 @@ call_replied(struct vc__request *r, const struct vc__reply_frame *reply)
 {
     struct vc__attempt *u = caa_container_of(r, struct vc__attempt, request);
 
+    u->answered = true;
     if (reply->metadata.len > 0 && !metadata_take(u, reply))
         u->reply = NULL;
     else if (reply->status != VC_OK)
@@ -403,7 +404,8 @@ vc__attempt_init(struct vc__attempt *u, struct vc_channel *channel,
     u->request.send = &u->send;
     vc__send_clear(&u->send);
     u->channel = channel;
-    u->client = NULL;
+    u->before = NULL;
+    u->answered = false;
     u->service = service;
     u->method = &service->methods[method];
     u->message = message;
@@ -452,11 +454,12 @@ vc__attempt_start(struct vc__attempt *u, uint64_t now, uint64_t due)
 {
     struct vc__send *send = u->request.send;
 
-    u->client = vc__channel_pick(u->channel, u->service, u->client, now);
+    u->client = vc__channel_pick(u->channel, u->service, u->before, now);
     if (u->client == NULL) {
         fail_unsent(u, VC_RESOURCE_EXHAUSTED, "out of memory");
         return;
     }
+    u->before = u->client->pool;
     if (vc__throttle_is_on(&u->client->pool->throttle) &&
         u->priority != VC_PRIORITY_CRITICAL &&
         is_throttled(u->channel, u->client->pool, now)) {

@@ -37,8 +37,9 @@ struct vc__attempt {
     struct vc__request request;
     struct vc__send send; /* used unless prepare packs the request */
     struct vc_channel *channel;
-    struct vc__client *client; /* set by start; of the attempt before until
-                                  then, or NULL */
+    struct vc__client *client;     /* set by start; NULL: it could not begin */
+    const struct vc__pool *before; /* where the last attempt of the call went,
+                                      this one once it is started; or NULL */
     const struct vc_service *service;
     const struct vc_method *method;
     const void *message; /* used until it was sent, or the attempt has ended */
@@ -63,6 +64,7 @@ struct vc__attempt {
     struct vc__error error; /* VC_OK: there is a reply */
     struct vc__reply_metadata
         *reply_metadata; /* its metadata, if wants_all; or NULL */
+    bool answered;       /* the server has replied */
     bool has_pushback;   /* a failed reply has the server's pushback: */
     int32_t pushback_ms; /* wait so long; below 0: do not retry */
 };

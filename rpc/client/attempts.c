@@ -60,6 +60,7 @@ vc__attempts_begin(struct vc__attempts *a, const struct vc_call_opts *opts,
     a->due = vc__due(now, a->ms);
     a->flags = opts->flags;
     a->number = 1;
+    a->moved = 0;
     a->seen = false;
     a->cancellable = opts->canceller != NULL || opts->parent != NULL;
     return a->cancellable ? cancellers_join(a, opts, now) : VC_OK;
@@ -90,10 +91,11 @@ facts_of(const struct vc__attempts *a, const struct vc__attempt *u,
         .outcome = u->error.outcome,
         .method_flags = u->method->flags,
         .call_flags = a->flags,
-        .attempt = a->number,
+        .attempt = a->number - a->moved,
         .has_pushback = u->has_pushback || lasts,
         .pushback_ms = lasts ? -1 : u->pushback_ms,
-        .elsewhere = vc__channel_elsewhere(u->channel, u->client, a->number),
+        .elsewhere = !u->answered &&
+                     vc__channel_elsewhere(u->channel, u->before, a->moved),
         .took_us = now - a->began,
         .left_us = a->due == VC__FOREVER ? UINT64_MAX : left,
     };
@@ -132,10 +134,11 @@ vc__attempts_next(struct vc__attempts *a, struct vc__attempt *u,
 
     if (retry == VC__RETRY_STARVED)
         vc__channel_count(c, VC__POOL_CALLS_NOT_RETRIED);
-    if (retry != VC__RETRY_AGAIN)
+    if (retry != VC__RETRY_AGAIN && retry != VC__RETRY_ELSEWHERE)
         return false;
     vc__channel_count(c, VC__POOL_CALLS_RETRIED);
     a->number++;
+    a->moved += retry == VC__RETRY_ELSEWHERE;
     a->seen |= u->error.outcome != VC_OUTCOME_NOT_EXECUTED;
     return true;
 }
@@ -152,7 +155,7 @@ vc__attempts_expired(const struct vc__attempts *a, struct vc__attempt *u,
                      enum vc_outcome outcome)
 {
     const struct vc__pool *pool =
-        u->client != NULL ? u->client->pool : u->channel->subs->pool;
+        u->before != NULL ? u->before : u->channel->subs->pool;
     char target[VC__TARGET_TEXT];
 
     vc__target_text(&pool->opts.target, target);

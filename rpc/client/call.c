@@ -176,9 +176,13 @@ static bool
 call_renew(struct blocking *b, const struct what *w)
 {
     struct vc__attempt *u = &b->attempt;
+    const struct vc__pool *before = u->before;
+    bool good;
 
     vc__attempt_release(u);
-    if (call_prepare(b, u->channel, w, b->attempts.number) != VC_OK) {
+    good = call_prepare(b, u->channel, w, b->attempts.number) == VC_OK;
+    u->before = before;
+    if (!good) {
         u->error = *vc__error_last();
         vc__text_name(&u->error, u->service->name, u->method->name);
         return false;

@@ -185,6 +185,7 @@ servers_close(struct vc_channel *c, unsigned n)
     for (unsigned i = 0; i < n; i++) {
         vc__subchannel_leave(&c->subs[i], &c->progress->pools);
         vc__subchannel_close(&c->subs[i]);
+        vc__subchannel_await(&c->subs[i]);
     }
     if (c->subs != &c->only)
         free(c->subs);
@@ -197,6 +198,7 @@ servers_open(struct vc_channel *c, const char *target,
              const struct vc_channel_opts *opts)
 {
     enum vc_status status = vc__target_list_count(target, &c->n_subs);
+    struct vc__error error;
 
     if (status != VC_OK)
         return status;
@@ -205,8 +207,11 @@ servers_open(struct vc_channel *c, const char *target,
         return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
     for (unsigned i = 0; i < c->n_subs && status == VC_OK; i++) {
         status = server_open(c, target, i, opts);
-        if (status != VC_OK)
-            servers_close(c, i);
+        if (status != VC_OK) {
+            error = *vc__error_last();
+            servers_close(c, i); /* other tasks may fail meanwhile */
+            vc__error_raise(&error);
+        }
     }
     return status;
 }
@@ -281,6 +286,17 @@ vc_channel_open(struct vc_runtime *runtime, const char *target,
     return VC_OK;
 }
 
+/* True if one of several servers is connected. For servers_connect(). */
+static bool
+has_ready(const struct vc_channel *c)
+{
+    for (unsigned i = 0; c->n_subs > 1 && i < c->n_subs; i++) {
+        if (vc__pool_health(c->subs[i].pool) == VC__POOL_READY)
+            return true;
+    }
+    return false;
+}
+
 /* For vc_channel_connect(): connects to the first server that can be
  * reached. */
 static enum vc_status
@@ -288,9 +304,11 @@ servers_connect(struct vc_channel *c, const struct vc_service *service)
 {
     enum vc_status status = VC_OK;
 
+    if (has_ready(c))
+        return VC_OK;
     for (unsigned i = 0; i < c->n_subs; i++) {
-        status = vc__pool_connect(c->subs[i].pool, service, c);
-        if (status == VC_OK)
+        status = vc__pool_connect(c->subs[i].pool, service, c, &c->closing);
+        if (status == VC_OK || status == VC_CANCELLED)
             break;
     }
     return status;
@@ -322,7 +340,8 @@ server_describe(const struct vc_channel *c, unsigned i, char *text, size_t size)
     len = (size_t)snprintf(text, size, "server %u of %u, %s: %s\n", i + 1,
                            c->n_subs, target, vc__pool_health_name(pool));
     used = len < size ? len : size;
-    return len + vc__pool_describe(pool, text + used, size - used);
+    return len +
+           vc__pool_describe(pool, size == 0 ? text : text + used, size - used);
 }
 
 size_t
@@ -336,7 +355,8 @@ vc_channel_describe(const struct vc_channel *channel, char *text, size_t size)
     for (unsigned i = 0; i < channel->n_subs; i++) {
         size_t used = len < size ? len : size;
 
-        len += server_describe(channel, i, text + used, size - used);
+        len += server_describe(channel, i, size == 0 ? text : text + used,
+                               size - used);
     }
     return len;
 }
@@ -370,6 +390,8 @@ vc_channel_close(struct vc_channel *channel)
     vc__waiter_await(&channel->unused);
     for (unsigned i = 0; i < channel->n_subs; i++)
         vc__subchannel_close(&channel->subs[i]);
+    for (unsigned i = 0; i < channel->n_subs; i++)
+        vc__subchannel_await(&channel->subs[i]);
     if (channel->subs != &channel->only)
         free(channel->subs);
     vc__interceptors_put(channel->interceptors);
@@ -381,33 +403,33 @@ vc_channel_close(struct vc_channel *channel)
 /* For vc__channel_pick(), if there is a choice. */
 __attribute__((noinline)) static struct vc__subchannel *
 subchannel_pick(struct vc_channel *c, const struct vc_service *service,
-                const struct vc__client *before, uint64_t now)
+                const struct vc__pool *before, uint64_t now)
 {
     /* Relaxed: the values must only differ. */
-    uint64_t chance = atomic_fetch_add_explicit(
+    uint64_t one = atomic_fetch_add_explicit(
         &c->chance, UINT64_C(0x9e3779b97f4a7c15), memory_order_relaxed);
+    uint64_t other = ~one, high = vc__random(&one);
     const struct vc__pick pick = {
         .service = service,
-        .before = before != NULL ? before->pool : NULL,
+        .before = before,
         .now = now,
-        .seed = (uint64_t)vc__random(&chance) << 32 | vc__random(&chance),
+        .seed = high << 32 | vc__random(&other),
     };
 
     return vc__picker_pick(&c->picker, c->subs, c->n_subs, &pick);
 }
 
 bool
-vc__channel_elsewhere(const struct vc_channel *c,
-                      const struct vc__client *before, unsigned attempts)
+vc__channel_elsewhere(const struct vc_channel *c, const struct vc__pool *before,
+                      unsigned moved)
 {
-    return attempts <= c->n_subs && c->n_subs > 1 &&
-           vc__picker_elsewhere(c->subs, c->n_subs,
-                                before != NULL ? before->pool : NULL);
+    return moved + 1 < c->n_subs &&
+           vc__picker_elsewhere(c->subs, c->n_subs, before);
 }
 
 struct vc__client *
 vc__channel_pick(struct vc_channel *c, const struct vc_service *service,
-                 const struct vc__client *before, uint64_t now)
+                 const struct vc__pool *before, uint64_t now)
 {
     struct vc__subchannel *s = c->subs;
 
@@ -419,10 +441,13 @@ vc__channel_pick(struct vc_channel *c, const struct vc_service *service,
 uint32_t
 vc__channel_request_max(const struct vc_channel *c)
 {
-    /* Relaxed: the limit of an earlier link does as little harm as none. */
-    uint32_t max = atomic_load_explicit(&c->subs->pool->peer_message_max,
-                                        memory_order_relaxed);
+    uint32_t max;
 
+    if (c->n_subs > 1)
+        return VC__MESSAGE_MAX;
+    /* Relaxed: the limit of an earlier link does as little harm as none. */
+    max = atomic_load_explicit(&c->subs->pool->peer_message_max,
+                               memory_order_relaxed);
     return max != 0 && max < VC__MESSAGE_MAX ? max : VC__MESSAGE_MAX;
 }
 

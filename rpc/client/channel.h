@@ -88,25 +88,26 @@ vc__channel_call_ms(const struct vc_channel *c, const struct vc_method *method)
 
 /* --- for an attempt of a call --------------------------------------------- */
 
-/* Chooses a server for an attempt, another than that of `before`, the client of
- * the attempt before (or NULL), where it can. Returns the channel's client of
- * this service there; made at first use, and freed with the channel. NULL if
- * memory is short. The caller must have entered the channel. Called when an
- * attempt or a stream starts. */
+/* Chooses a server for an attempt, another than `before`, the pool of the
+ * attempt before (or NULL), where one is connected. Returns the channel's
+ * client of this service there; made at first use, and freed with the channel.
+ * NULL if memory is short. The caller must have entered the channel. Called
+ * when an attempt or a stream starts. */
 struct vc__client *vc__channel_pick(struct vc_channel *c,
                                     const struct vc_service *service,
-                                    const struct vc__client *before,
+                                    const struct vc__pool *before,
                                     uint64_t now);
 
-/* True if an attempt that could not be sent by this client may be sent to
- * another server at once: the channel has one that is not known to fail, and
- * the call has not been through all of them. Called when an attempt has
+/* True if an attempt that could not be sent by this pool may be sent to another
+ * server at once: the channel has one that is not known to fail, and the call
+ * has moved less often than there are others. Called when an attempt has
  * failed. */
 bool vc__channel_elsewhere(const struct vc_channel *c,
-                           const struct vc__client *before, unsigned attempts);
+                           const struct vc__pool *before, unsigned moved);
 
 /* The most bytes that the server accepts in a request, as far as the channel
- * knows; VC__MESSAGE_MAX before it was connected. Only a hint: the server
+ * knows; VC__MESSAGE_MAX before it was connected, or if there are several
+ * servers, as it is not known then which one gets it. Only a hint: the server
  * checks, too. Called when a request is prepared. */
 uint32_t vc__channel_request_max(const struct vc_channel *c);
 

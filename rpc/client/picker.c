@@ -38,8 +38,8 @@ vc__policy_parse(enum vc__policy *policy, const char *name)
 /* How well a server suits: the lower the better. */
 enum suits {
     SUITS,      /* it is connected */
-    SUITS_SOON, /* it may be soon */
-    SUITS_SAME, /* connected, but the attempt before went there */
+    SUITS_SAME, /* the same, but the attempt before went there, or it sheds */
+    SUITS_SOON, /* it may be connected soon */
     SUITS_SAME_SOON,
     SUITS_FAILING,
     SUITS_SAME_FAILING,
@@ -52,6 +52,7 @@ suits_of(const struct vc__subchannel *s, const struct vc__pick *pick)
 
     switch (vc__pool_health(s->pool)) {
     case VC__POOL_READY:
+        same |= vc__throttle_is_on(&s->pool->throttle);
         return same ? SUITS_SAME : SUITS;
     case VC__POOL_FAILING:
         return same ? SUITS_SAME_FAILING : SUITS_FAILING;
@@ -62,67 +63,116 @@ suits_of(const struct vc__subchannel *s, const struct vc__pick *pick)
     return same ? SUITS_SAME_SOON : SUITS_SOON;
 }
 
-/* Returns the index of the one that suits best, the first of equals from
- * `start` on. connects: has those connected that are not, once their backoff is
- * over. */
-static unsigned
-best_from(struct vc__subchannel *subs, unsigned n, unsigned start,
-          bool connects, const struct vc__pick *pick)
-{
-    enum suits best = SUITS_SAME_FAILING;
-    unsigned at = start;
+/* The servers that suit best. */
+struct field {
+    enum suits suits;
+    unsigned n;          /* so many of them */
+    unsigned first, end; /* the first in the list; the number of all */
+};
 
-    for (unsigned k = 0, i = start; k < n; k++, i = i + 1 < n ? i + 1 : 0) {
+/* Looks at all servers. connects: has those connected that are not, once their
+ * backoff is over. */
+static struct field
+picker_field(struct vc__subchannel *subs, unsigned n, bool connects,
+             const struct vc__pick *pick)
+{
+    struct field f = {.suits = SUITS_SAME_FAILING, .end = n};
+
+    for (unsigned i = 0; i < n; i++) {
         enum suits suits = suits_of(&subs[i], pick);
 
-        if (suits == SUITS)
-            return i;
-        if (connects)
+        if (connects && suits > SUITS_SAME)
             vc__pool_prompt(subs[i].pool, pick->service, pick->now);
-        if (suits < best) {
-            best = suits;
-            at = i;
-        }
+        if (suits < f.suits || f.n == 0)
+            f = (struct field){.suits = suits, .first = i, .end = n};
+        f.n += suits == f.suits;
     }
-    return at;
+    return f;
+}
+
+/* Number k, from 0, of the servers of the field. */
+static unsigned
+field_get(const struct field *f, struct vc__subchannel *subs, unsigned k,
+          const struct vc__pick *pick)
+{
+    unsigned i = f->first;
+
+    /* They may have changed meanwhile: then the last is as good. */
+    for (unsigned at = i; k > 0 && at + 1 < f->end;) {
+        if (suits_of(&subs[++at], pick) != f->suits)
+            continue;
+        i = at;
+        k--;
+    }
+    return i;
 }
 
 /* Stays with the server of the last choice while it is connected; else begins
- * again with the first of the list. */
+ * again with the first of the list. If all fail, all are tried, as no other
+ * call does that. */
 static unsigned
 pick_first(struct vc__picker *k, struct vc__subchannel *subs, unsigned n,
            const struct vc__pick *pick)
 {
     /* Relaxed, as below: another thread's choice is as good. */
     unsigned at = atomic_load_explicit(&k->at, memory_order_relaxed);
+    struct field f;
 
     if (suits_of(&subs[at], pick) == SUITS)
         return at;
-    at = best_from(subs, n, 0, false, pick);
-    atomic_store_explicit(&k->at, at, memory_order_relaxed);
-    return at;
+    f = picker_field(subs, n, false, pick);
+    if (f.suits >= SUITS_FAILING)
+        picker_field(subs, n, true, pick);
+    if (vc__pool_health(subs[at].pool) != VC__POOL_READY)
+        atomic_store_explicit(&k->at, f.first, memory_order_relaxed);
+    return f.first;
 }
 
+/* Relaxed: a false hint costs a look at all servers, or a share that is not
+ * equal until a server is met that is not connected. */
+static void
+whole_set(struct vc__picker *k, bool whole)
+{
+    if (atomic_load_explicit(&k->whole, memory_order_relaxed) != whole)
+        atomic_store_explicit(&k->whole, whole, memory_order_relaxed);
+}
+
+/* While all servers are connected, a choice looks at one only. */
 static unsigned
 round_robin(struct vc__picker *k, struct vc__subchannel *subs, unsigned n,
             const struct vc__pick *pick)
 {
     unsigned at = atomic_fetch_add_explicit(&k->at, 1, memory_order_relaxed);
+    struct field f;
 
-    return best_from(subs, n, at % n, true, pick);
+    if (atomic_load_explicit(&k->whole, memory_order_relaxed) &&
+        suits_of(&subs[at % n], pick) == SUITS)
+        return at % n;
+    f = picker_field(subs, n, true, pick);
+    whole_set(k, f.suits == SUITS && f.n == n);
+    return field_get(&f, subs, at % f.n, pick);
 }
 
 /* Of two servers at random that are connected, the one with fewer calls in
  * progress. */
 static unsigned
-least_request(struct vc__subchannel *subs, unsigned n,
+least_request(struct vc__picker *k, struct vc__subchannel *subs, unsigned n,
               const struct vc__pick *pick)
 {
-    unsigned a = (unsigned)((pick->seed >> 32) % n);
-    unsigned b = (a + 1 + (unsigned)((uint32_t)pick->seed % (n - 1))) % n;
+    uint32_t one = (uint32_t)(pick->seed >> 32), two = (uint32_t)pick->seed;
+    bool whole = atomic_load_explicit(&k->whole, memory_order_relaxed);
+    unsigned a = one % n, b = (a + 1 + two % (n - 1)) % n;
+    struct field f;
 
-    if (suits_of(&subs[a], pick) != SUITS || suits_of(&subs[b], pick) != SUITS)
-        return best_from(subs, n, a, true, pick);
+    if (!whole || suits_of(&subs[a], pick) != SUITS ||
+        suits_of(&subs[b], pick) != SUITS) {
+        f = picker_field(subs, n, true, pick);
+        whole_set(k, f.suits == SUITS && f.n == n);
+        a = one % f.n;
+        b = f.n > 1 ? (a + 1 + two % (f.n - 1)) % f.n : a;
+        a = field_get(&f, subs, a, pick);
+        b = field_get(&f, subs, b, pick);
+    }
     return vc__pool_calls(subs[a].pool) <= vc__pool_calls(subs[b].pool) ? a : b;
 }
 
@@ -137,7 +187,7 @@ vc__picker_pick(struct vc__picker *k, struct vc__subchannel *subs, unsigned n,
     else if (n > 1 && k->policy == VC__POLICY_ROUND_ROBIN)
         at = round_robin(k, subs, n, pick);
     else if (n > 1)
-        at = least_request(subs, n, pick);
+        at = least_request(k, subs, n, pick);
     return &subs[at];
 }
 

@@ -22,7 +22,8 @@ enum vc__policy {
 /* Zeroed, with the policy set. Any thread. */
 struct vc__picker {
     enum vc__policy policy;
-    atomic_uint at; /* pick_first: the last choice; round_robin: the next */
+    atomic_uint at;    /* pick_first: the last choice; round_robin: the next */
+    atomic_bool whole; /* a hint: all servers were connected at the last look */
 };
 
 /* What an attempt brings. */
@@ -36,10 +37,10 @@ struct vc__pick {
  * is none of this name. Called by vc_channel_open(). */
 enum vc_status vc__policy_parse(enum vc__policy *policy, const char *name);
 
-/* Returns the server for this attempt: one that is connected, and not the one
- * before if there is another. If none is, one that may be soon: the call then
- * waits for the connection, or fails with what is wrong. Has servers connected
- * that the policy wants connected. n is at least 1. */
+/* Returns the server for this attempt: one that is connected, rather not the
+ * one before, nor one that sheds calls. If none is, one that may be soon: the
+ * call then waits for the connection, or fails with what is wrong. Has servers
+ * connected that the policy wants connected. n is at least 1. */
 struct vc__subchannel *vc__picker_pick(struct vc__picker *k,
                                        struct vc__subchannel *subs, unsigned n,
                                        const struct vc__pick *pick);

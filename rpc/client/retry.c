@@ -79,11 +79,13 @@ is_waiting(const struct vc__retry_facts *f)
            f->outcome == VC_OUTCOME_NOT_EXECUTED && !is_forbidden(f);
 }
 
-/* True if the call was not sent, and another server may take it. */
+/* True if the call was not sent, for whatever reason but its own end, and
+ * another server may take it. */
 static bool
 goes_elsewhere(const struct vc__retry_facts *f)
 {
-    return f->elsewhere && f->status == VC_UNAVAILABLE &&
+    return f->elsewhere && f->status != VC_CANCELLED &&
+           f->status != VC_DEADLINE_EXCEEDED &&
            f->outcome == VC_OUTCOME_NOT_EXECUTED && !f->has_pushback &&
            !(f->call_flags & VC_CALL_NO_RETRY) && f->left_us > 0;
 }
@@ -111,12 +113,12 @@ vc__retry_again(const struct vc__retry_policy *policy,
 {
     uint64_t wait;
 
-    if (!is_passing(f))
-        return VC__RETRY_NO;
     if (goes_elsewhere(f)) {
         *wait_us = 0;
-        return VC__RETRY_AGAIN;
+        return VC__RETRY_ELSEWHERE;
     }
+    if (!is_passing(f))
+        return VC__RETRY_NO;
     if (is_waiting(f)) {
         wait = wait_of(policy, f, seed);
         *wait_us = wait < f->left_us ? wait : f->left_us;

@@ -44,10 +44,10 @@ struct vc__retry_facts {
     enum vc_outcome outcome;
     uint32_t method_flags; /* VC_METHOD_* */
     uint32_t call_flags;   /* VC_CALL_* */
-    unsigned attempt;      /* 1: the first */
+    unsigned attempt;      /* 1: the first; without those that were moved */
     bool has_pushback;     /* the server has sent a pushback: */
     int32_t pushback_ms;   /* in milliseconds; below 0: no retry */
-    bool elsewhere;        /* another server may be tried at once */
+    bool elsewhere;        /* no server has it, and another may be tried */
     uint64_t took_us;      /* by this attempt, in microseconds */
     uint64_t left_us;      /* to the deadline; UINT64_MAX: no deadline */
 };
@@ -55,7 +55,8 @@ struct vc__retry_facts {
 enum vc__retry {
     VC__RETRY_NO = 0,
     VC__RETRY_AGAIN,
-    VC__RETRY_STARVED, /* no, only because of the budget */
+    VC__RETRY_ELSEWHERE, /* at once; it is no attempt of the policy's */
+    VC__RETRY_STARVED,   /* no, only because of the budget */
 };
 
 /* Decides whether another attempt follows, *wait_us from now. A call that could

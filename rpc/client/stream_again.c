@@ -25,11 +25,20 @@ is_at_hand(const struct vc__client_stream *c)
     return c->request.session == NULL || !vc__client_stream_up(c);
 }
 
+/* True if another attempt may go to another server. Not if the client streams:
+ * its messages are added to the call at its present server, by any thread. */
+static bool
+may_move(const struct vc__client_stream *c)
+{
+    return !(c->type->flags & VC_METHOD_CLIENT_STREAM);
+}
+
 /* For vc__client_stream_again(): asks rpc/client/retry.h, and counts what it
- * says. True if another attempt is to follow after *wait_us. */
+ * says. moves: another server may be asked. True if another attempt is to
+ * follow after *wait_us. */
 static bool
 policy_allows(struct vc__client_stream *c, const struct vc__error *error,
-              uint64_t now, uint64_t *wait_us)
+              bool moves, uint64_t now, uint64_t *wait_us)
 {
     struct vc_channel *channel = c->channel;
     struct vc__attempts *a = &c->attempts;
@@ -42,8 +51,9 @@ policy_allows(struct vc__client_stream *c, const struct vc__error *error,
         .status = error->status,
         .outcome = error->outcome,
         .call_flags = a->flags,
-        .attempt = a->number,
-        .elsewhere = vc__channel_elsewhere(channel, c->client, a->number),
+        .attempt = a->number - a->moved,
+        .elsewhere =
+            moves && vc__channel_elsewhere(channel, c->client->pool, a->moved),
         .took_us = now - a->began,
         .left_us = a->due == VC__FOREVER ? UINT64_MAX
                    : a->due > now        ? a->due - now
@@ -61,9 +71,11 @@ policy_allows(struct vc__client_stream *c, const struct vc__error *error,
                             wait_us);
     if (retry == VC__RETRY_STARVED)
         vc__channel_count(channel, VC__POOL_CALLS_NOT_RETRIED);
-    if (retry == VC__RETRY_AGAIN)
-        vc__channel_count(channel, VC__POOL_CALLS_RETRIED);
-    return retry == VC__RETRY_AGAIN;
+    if (retry != VC__RETRY_AGAIN && retry != VC__RETRY_ELSEWHERE)
+        return false;
+    vc__channel_count(channel, VC__POOL_CALLS_RETRIED);
+    a->moved += retry == VC__RETRY_ELSEWHERE;
+    return true;
 }
 
 /* --- resting -------------------------------------------------------------- */
@@ -154,7 +166,8 @@ stream_again_is_late(const struct vc__client_stream *c,
 }
 
 bool
-vc__client_stream_again(struct vc__client_stream *c, struct vc__error *error)
+vc__client_stream_again(struct vc__client_stream *c, struct vc__error *error,
+                        bool answered)
 {
     uint64_t now = vc__now(), us;
 
@@ -166,7 +179,7 @@ vc__client_stream_again(struct vc__client_stream *c, struct vc__error *error)
         vc__client_stream_waited(c, error);
         return false;
     }
-    if (!policy_allows(c, error, now, &us))
+    if (!policy_allows(c, error, !answered && may_move(c), now, &us))
         return false;
     c->between.broken = stream_again_on_broken;
     if (!vc__retry_wait_begin(&c->channel->retry_waits, &c->between))
@@ -270,11 +283,13 @@ renewed_new(struct vc__client_stream *c)
 static bool
 stream_again_renew(struct vc__client_stream *c, uint64_t now)
 {
-    struct vc__client *client =
-        vc__channel_pick(c->channel, c->client->service, c->client, now);
+    struct vc__client *client = c->client;
     struct renewed *r = NULL;
 
     c->attempts.number++;
+    if (may_move(c))
+        client =
+            vc__channel_pick(c->channel, client->service, client->pool, now);
     if (client != NULL)
         r = renewed_new(c);
     if (r == NULL)

@@ -106,5 +106,12 @@ vc__subchannel_close(struct vc__subchannel *s)
             free(cl);
     }
     if (s->last)
+        vc__pools_close(s->pool);
+}
+
+void
+vc__subchannel_await(struct vc__subchannel *s)
+{
+    if (s->last)
         vc__pools_end(s->pool);
 }

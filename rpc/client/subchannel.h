@@ -45,14 +45,17 @@ struct vc__client *vc__subchannel_client(struct vc__subchannel *s,
                                          const struct vc_service *service,
                                          const struct vc__client_opts *opts);
 
-/* The next three are called by vc_channel_close(), in this order, on its
+/* The next four are called by vc_channel_close(), in this order, on its
  * thread. Leaves the pool, after `closing` was set. */
 void vc__subchannel_leave(struct vc__subchannel *s, struct vc__pools *pools);
 /* Ends the calls of its clients, and what waits in vc__pool_connect() for this
  * owner. */
 void vc__subchannel_cancel(struct vc__subchannel *s, const void *owner);
-/* Frees the clients, and the pool with the last channel that used it. The
- * channel has no users any more. */
+/* Frees the clients, and begins to close the pool with the last channel that
+ * used it. The channel has no users any more. */
 void vc__subchannel_close(struct vc__subchannel *s);
+/* Waits until the pool is closed, and frees it. So several are closed at a
+ * time. */
+void vc__subchannel_await(struct vc__subchannel *s);
 
 #endif

@@ -39,6 +39,7 @@ say(size_t size, unsigned tag, uint32_t flags, uint32_t timeout_ms)
         vc_channel_call(crowd.channel, &one_way, ECHO, &request, &opts, &reply);
     assert_ptr_equal(&request, reply);
     attempts = result.attempts;
+    vc_result_clear(&result);
     return status;
 }
 

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include <verbcall/counters.h>
+#include <verbcall/interceptor.h>
 #include <verbcall/stream.h>
 
 #define SERVERS  3u
@@ -249,6 +250,77 @@ connecting_takes_the_first_that_is_there(void **state)
     fleet_stop(&f);
 }
 
+/* --- servers that refuse --------------------------------------------------- */
+
+static unsigned n_added; /* servers that were made */
+static unsigned refuse;  /* so many of the first of them refuse all calls */
+
+static enum vc_status
+start_refused(struct vc_interception *call, void **state, void *arg)
+{
+    (void)state;
+    (void)arg;
+    return vc_interception_fail(call, VC_UNAVAILABLE, "not now");
+}
+
+static void
+refusers_add(struct vc_server *server)
+{
+    if (n_added++ < refuse)
+        assert_status(
+            VC_OK, vc_server_intercept(server,
+                                       VC_INTERCEPTOR(.start = start_refused)));
+}
+
+static void
+refusing_start(struct fleet *f, const char *policy, unsigned n)
+{
+    n_added = 0;
+    refuse = n;
+    fixture_add = refusers_add;
+    fleet_start(f, "", policy);
+    fixture_add = NULL;
+}
+
+/* A server that has answered has the call: it is tried again as any other, not
+ * once more for each server. */
+static void
+what_a_server_refuses_is_tried_as_often_as_ever(void **state)
+{
+    struct vc_counters c = VC_COUNTERS_INIT;
+    struct fleet f;
+
+    (void)state;
+    refusing_start(&f, "round_robin", SERVERS);
+    assert_status(VC_OK, vc_channel_connect(f.channel, &suite_probe_service));
+    assert_status(VC_UNAVAILABLE, fixture_echo(f.channel, 10, 1));
+    vc_runtime_counters(f.runtime, &c);
+    assert_int_equal(2, c.calls_retried); /* max_attempts is 3 */
+    fleet_stop(&f);
+}
+
+/* The first server refuses, so a call that has met it goes elsewhere. */
+static void
+a_further_attempt_goes_to_another_server(void **state)
+{
+    struct fleet f;
+
+    (void)state;
+    refusing_start(&f, "least_request", 1);
+    for (unsigned i = 0; i < 10; i++) {
+        struct vc_channel_opts opts = VC_CHANNEL_OPTS_INIT;
+
+        vc_channel_close(f.channel); /* each channel has a budget of retries */
+        opts.policy = "least_request";
+        opts.retry_backoff_ms = 1;
+        assert_status(VC_OK,
+                      vc_channel_open(f.runtime, f.target, &opts, &f.channel));
+        for (unsigned k = 0; k < 4; k++)
+            assert_status(VC_OK, fixture_echo(f.channel, 10, k));
+    }
+    fleet_stop(&f);
+}
+
 /* --- servers that come and go ---------------------------------------------- */
 
 struct load {
@@ -333,6 +405,29 @@ one_that_is_back_gets_calls_again(void **state)
         assert_status(VC_OK, fixture_echo(f.channel, 10, i));
     assert_in_range(served_by(&f, 1), CALLS / SERVERS, CALLS);
     fleet_stop(&f);
+}
+
+/* All have failed, and then one is there: it is found. */
+static void
+one_that_is_back_is_found_when_all_have_failed(void **state)
+{
+    static const char *const policies[] = {"pick_first", "round_robin"};
+
+    (void)state;
+    for (unsigned p = 0; p < 2; p++) {
+        uint64_t due = fixture_ms() + AWAIT_MS;
+        struct fleet f;
+
+        fleet_start(&f, "", policies[p]);
+        ready_await(&f, p == 0 ? 1 : SERVERS);
+        for (unsigned i = 0; i < SERVERS; i++)
+            server_stop(&f, i);
+        assert_int_not_equal(VC_OK, fixture_echo(f.channel, 10, 1));
+        fixture_start_server_at(&f.servers[2], f.servers[2].port, 1, NULL);
+        while (fixture_echo(f.channel, 10, 1) != VC_OK)
+            assert_true(fixture_ms() < due);
+        fleet_stop(&f);
+    }
 }
 
 /* --- streams --------------------------------------------------------------- */
@@ -423,8 +518,11 @@ main(void)
         T(one_that_is_not_there_costs_no_call),
         T(if_none_is_there_the_call_says_so),
         T(connecting_takes_the_first_that_is_there),
+        T(what_a_server_refuses_is_tried_as_often_as_ever),
+        T(a_further_attempt_goes_to_another_server),
         T(draining_one_loses_no_call),
         T(one_that_is_back_gets_calls_again),
+        T(one_that_is_back_is_found_when_all_have_failed),
         T(a_stream_stays_with_its_server),
         T(bad_lists_are_refused),
     };

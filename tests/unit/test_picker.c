@@ -21,6 +21,7 @@ static struct vc__pool pools[N];
 static struct vc__subchannel subs[N];
 static struct vc__picker picker;
 static unsigned got[N];
+static const struct vc_service service;
 
 static void
 health_set(unsigned i, enum vc__pool_health health)
@@ -32,6 +33,20 @@ static void
 calls_set(unsigned i, uint64_t calls)
 {
     atomic_store(&pools[i].tally.value[VC__POOL_CALLS_STARTED], calls);
+}
+
+/* Has this server asked to be connected, if the time has come. */
+static void
+promptable(unsigned i)
+{
+    atomic_store(&pools[i].prompt_at, 0);
+    pools[i].closed = true; /* so that nothing is posted */
+}
+
+static bool
+was_prompted(unsigned i)
+{
+    return pools[i].asked == &service;
 }
 
 /* All servers are connected, and nobody is to be connected. */
@@ -52,7 +67,8 @@ fresh(enum vc__policy policy)
 static unsigned
 pick_after(const struct vc__pool *before, uint64_t seed)
 {
-    const struct vc__pick pick = {.before = before, .seed = seed};
+    const struct vc__pick pick = {
+        .service = &service, .before = before, .now = 1, .seed = seed};
 
     return (unsigned)(vc__picker_pick(&picker, subs, N, &pick) - subs);
 }
@@ -105,6 +121,50 @@ pick_first_stays_while_it_can(void **state)
     assert_int_equal(0, pick_after(NULL, 0));
 }
 
+/* A call that goes elsewhere, as a hedge, does not move the others; nor does it
+ * wait for a server that is not connected. */
+static void
+pick_first_is_not_moved_by_further_attempts(void **state)
+{
+    (void)state;
+    fresh(VC__POLICY_PICK_FIRST);
+    atomic_store(&picker.at, 2);
+    assert_int_equal(0, pick_after(&pools[2], 0));
+    assert_int_equal(2, pick_after(NULL, 0));
+    for (unsigned i = 0; i < N; i++)
+        health_set(i, i == 2 ? VC__POOL_READY : VC__POOL_IDLE);
+    assert_int_equal(2, pick_after(&pools[2], 0));
+}
+
+/* Else nobody would find out which of them is back. */
+static void
+pick_first_has_all_connected_when_all_fail(void **state)
+{
+    (void)state;
+    fresh(VC__POLICY_PICK_FIRST);
+    for (unsigned i = 0; i < N; i++) {
+        health_set(i, VC__POOL_FAILING);
+        promptable(i);
+    }
+    pick_after(NULL, 0);
+    for (unsigned i = 0; i < N; i++)
+        assert_true(was_prompted(i));
+}
+
+static void
+pick_first_has_no_other_connected(void **state)
+{
+    (void)state;
+    fresh(VC__POLICY_PICK_FIRST);
+    for (unsigned i = 0; i < N; i++) {
+        health_set(i, VC__POOL_IDLE);
+        promptable(i);
+    }
+    assert_int_equal(0, pick_after(NULL, 0));
+    for (unsigned i = 0; i < N; i++)
+        assert_false(was_prompted(i));
+}
+
 /* --- round_robin ---------------------------------------------------------- */
 
 static void
@@ -122,12 +182,17 @@ round_robin_leaves_out_who_is_not_connected(void **state)
 {
     (void)state;
     fresh(VC__POLICY_ROUND_ROBIN);
+    draw(N); /* all were connected so far */
     health_set(1, VC__POOL_FAILING);
-    health_set(3, VC__POOL_CONNECTING);
+    health_set(2, VC__POOL_CONNECTING);
+    promptable(1);
+    draw(1); /* may still be one of them */
     draw(DRAWS);
-    assert_int_equal(0, got[1]);
-    assert_int_equal(0, got[3]);
-    assert_int_equal(DRAWS, got[0] + got[2] + got[4]);
+    assert_int_equal(0, got[1] + got[2]);
+    for (unsigned i = 0; i < N; i += i == 0 ? 3 : 1)
+        assert_in_range(got[i], DRAWS / 3, DRAWS / 3 + 1);
+    assert_true(was_prompted(1));
+    assert_false(was_prompted(2));
 }
 
 /* The sequence counts 2^32 choices, and goes on. */
@@ -177,6 +242,17 @@ least_request_leaves_out_who_is_not_connected(void **state)
     assert_int_equal(0, got[0] + got[4]);
 }
 
+static void
+calls_that_were_given_up_are_no_calls(void **state)
+{
+    (void)state;
+    fresh(VC__POLICY_LEAST_REQUEST);
+    calls_set(0, 10);
+    atomic_store(&pools[0].tally.value[VC__POOL_CALLS_ENDED], 7);
+    atomic_store(&pools[0].tally.value[VC__POOL_CALLS_GIVEN_UP], 5);
+    assert_int_equal(3, vc__pool_calls(&pools[0]));
+}
+
 /* --- all of them ---------------------------------------------------------- */
 
 static void
@@ -187,6 +263,7 @@ a_further_attempt_goes_elsewhere(void **state)
         uint64_t seed = 1;
 
         fresh((enum vc__policy)p);
+        atomic_store(&picker.at, 2);
         for (unsigned i = 0; i < 1000; i++)
             assert_int_not_equal(2, pick_after(&pools[2], wide(&seed)));
         for (unsigned i = 0; i < N; i++)
@@ -203,7 +280,7 @@ if_all_fail_one_is_chosen_all_the_same(void **state)
         fresh((enum vc__policy)p);
         for (unsigned i = 0; i < N; i++)
             health_set(i, VC__POOL_FAILING);
-        assert_in_range(pick_after(NULL, 7), 0, N - 1);
+        pick_after(NULL, 7);
         assert_false(vc__picker_elsewhere(subs, N, NULL));
         health_set(3, VC__POOL_IDLE);
         assert_int_equal(3, pick_after(NULL, 7));
@@ -235,12 +312,16 @@ main(void)
     const struct CMUnitTest tests[] = {
         T(pick_first_takes_the_first_that_does_not_fail),
         T(pick_first_stays_while_it_can),
+        T(pick_first_is_not_moved_by_further_attempts),
+        T(pick_first_has_all_connected_when_all_fail),
+        T(pick_first_has_no_other_connected),
         T(round_robin_gives_equal_shares),
         T(round_robin_leaves_out_who_is_not_connected),
         T(round_robin_goes_on_when_its_count_wraps),
         T(least_request_spreads_over_equals),
         T(least_request_leaves_out_the_busiest),
         T(least_request_leaves_out_who_is_not_connected),
+        T(calls_that_were_given_up_are_no_calls),
         T(a_further_attempt_goes_elsewhere),
         T(if_all_fail_one_is_chosen_all_the_same),
         T(names_are_those_of_grpc),

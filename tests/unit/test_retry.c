@@ -149,7 +149,10 @@ what_was_not_sent_goes_elsewhere_at_once(void **state)
         {VC_UNAVAILABLE, NOT, 0, 700, FOREVER, false},
         {VC_UNAVAILABLE, NOT, 0, 0, 0, false},
         {VC_UNAVAILABLE, PERHAPS, 0, 0, FOREVER, false},
-        {VC_RESOURCE_EXHAUSTED, NOT, 0, 0, FOREVER, false},
+        {VC_RESOURCE_EXHAUSTED, NOT, 0, 0, FOREVER, true},
+        {VC_PERMISSION_DENIED, NOT, 0, 0, FOREVER, true},
+        {VC_UNIMPLEMENTED, NOT, 0, 0, FOREVER, true},
+        {VC_DEADLINE_EXCEEDED, NOT, 0, 0, FOREVER, false},
         {VC_CANCELLED, NOT, 0, 0, FOREVER, false},
     };
 
@@ -167,10 +170,10 @@ what_was_not_sent_goes_elsewhere_at_once(void **state)
         };
         struct vc__retry_budget budget = {0};
         uint64_t seed = 1, wait = 1;
-        bool again = vc__retry_again(&policy, &budget, &facts, &seed, &wait) ==
-                     VC__RETRY_AGAIN;
+        bool moves = vc__retry_again(&policy, &budget, &facts, &seed, &wait) ==
+                     VC__RETRY_ELSEWHERE;
 
-        if ((again && wait == 0) != rows[i].at_once)
+        if (moves != rows[i].at_once || (moves && wait != 0))
             fail_msg("row %zu", i);
         if (rows[i].at_once)
             assert_int_equal(0, atomic_load(&budget.missing));
