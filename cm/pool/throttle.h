@@ -11,8 +11,7 @@
  *
  * Any thread. Relaxed throughout: the numbers are hints.
  *
- * Called by: rpc/client/attempt.c (all), rpc/client/hedge.c (is_on),
- * rpc/client/picker.c (is_on). */
+ * Called by: rpc/client/attempt.c (all), rpc/client/hedge.c (is_on). */
 #ifndef VC_CM_THROTTLE_H
 #define VC_CM_THROTTLE_H
 

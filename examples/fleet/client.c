@@ -2,16 +2,17 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * fleet-client TARGET POLICY SECONDS: calls the servers of a list from four
- * threads, prints each second how many calls each has answered, and at the end
- * all failures. A call to a server that was killed may have run there: it is
+ * threads, prints each second how many calls each has answered, and at the end,
+ * or at SIGINT or SIGTERM, all failures. A call to a server that was killed may have run there: it is
  * reported as such (its outcome is unknown), and not made again, as it must not
  * be done twice. Any other failure makes the exit status 1. */
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+#include <time.h>
 
 #include <verbcall/status.h>
 
@@ -113,14 +114,21 @@ failures_print(const struct client *c)
 static int
 run(struct client *c, int seconds)
 {
+    const struct timespec second = {.tv_sec = 1};
     pthread_t threads[THREADS];
+    bool ended = false;
+    sigset_t ends;
     int n = 0;
 
+    sigemptyset(&ends);
+    sigaddset(&ends, SIGINT);
+    sigaddset(&ends, SIGTERM);
+    pthread_sigmask(SIG_BLOCK, &ends, NULL); /* before threads are started */
     while (n < THREADS &&
            pthread_create(&threads[n], NULL, thread_main, c) == 0)
         n++;
-    for (int i = 0; n == THREADS && i < seconds; i++) {
-        sleep(1);
+    for (int i = 0; n == THREADS && i < seconds && !ended; i++) {
+        ended = sigtimedwait(&ends, NULL, &second) > 0;
         shares_print(c);
     }
     atomic_store(&c->enough, true);

@@ -28,8 +28,8 @@ struct vc_channel_opts {
 
     /* Milliseconds, 1..600000, default 2000, within which a connection must be
      * up and its handshake done. A call to a host that does not answer takes up
-     * to that for each of its attempts (max_attempts), but not beyond its
-     * deadline. */
+     * to that for each of its attempts (max_attempts; of a list: for up to
+     * eight further servers, too), but not beyond its deadline. */
     uint32_t connect_timeout_ms;
 
     /* Timeout of a call in milliseconds, 1..2^31-1, when its own options set
@@ -116,7 +116,7 @@ struct vc_channel_opts {
      *   until its connections are lost;
      * - "round_robin": one after the other, of those that are connected;
      * - "least_request": of two at random the one with fewer calls in progress.
-     * A stream stays with its server. */
+     * A stream stays with its server, also when it is tried again. */
     const char *policy;
 };
 
@@ -163,8 +163,9 @@ VC_API enum vc_status vc_channel_open(struct vc_runtime *runtime,
 
 /* vc_channel_connect - connects now and waits until the peer has agreed to
  * serve the service, for programs that want to know before the first call. Any
- * thread, any time; VC_OK at once when connected. Within the channel's connect
- * timeout the function fails with:
+ * thread, any time; VC_OK at once when connected, of a list to any server; else
+ * the servers of a list are tried one after the other. Within the channel's
+ * connect timeout, for each server, the function fails with:
  * VC_UNAVAILABLE         no such host, no route, no listener, no RDMA device,
  *                        peer lost or too busy; vc_error() says which and what
  *                        to do
@@ -176,6 +177,7 @@ VC_API enum vc_status vc_channel_open(struct vc_runtime *runtime,
  * VC_PERMISSION_DENIED   this user may not open the RDMA devices
  * VC_RESOURCE_EXHAUSTED  on this machine: no descriptors are left, or pinned
  *                        memory or queues are too small
+ * VC_CANCELLED           the channel was closed meanwhile
  * VC_DEADLINE_EXCEEDED   never: a timeout while connecting is VC_UNAVAILABLE */
 VC_API enum vc_status vc_channel_connect(struct vc_channel *channel,
                                          const struct vc_service *service);

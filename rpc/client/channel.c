@@ -29,6 +29,8 @@
 #define ATTEMPTS_MAX   100u
 #define BACKOFF_MS     50u
 #define BACKOFF_MS_MAX 60000u
+/* The most servers to which a call goes on at once when it cannot be sent. */
+#define MOVES 8u
 
 /* --- options ----------------------------------------------------------- */
 
@@ -423,7 +425,7 @@ bool
 vc__channel_elsewhere(const struct vc_channel *c, const struct vc__pool *before,
                       unsigned moved)
 {
-    return moved + 1 < c->n_subs &&
+    return moved + 1 < c->n_subs && moved < MOVES &&
            vc__picker_elsewhere(c->subs, c->n_subs, before);
 }
 

@@ -6,8 +6,8 @@
  *
  * Called by: async.c (call_ms), call.c (call_ms), channel_intercept.c (call_ms,
  * was_used), stream_open.c (call_ms, pick, request_max), attempt.c (pick,
- * request_max), stream_again.c (pick, elsewhere, count), attempts.c (elsewhere,
- * count), many files (enter, leave). */
+ * request_max), attempts.c (elsewhere, count), stream_again.c (count), many
+ * files (enter, leave). */
 #ifndef VC_RPC_CHANNEL_H
 #define VC_RPC_CHANNEL_H
 
@@ -100,8 +100,8 @@ struct vc__client *vc__channel_pick(struct vc_channel *c,
 
 /* True if an attempt that could not be sent by this pool may be sent to another
  * server at once: the channel has one that is not known to fail, and the call
- * has moved less often than there are others. Called when an attempt has
- * failed. */
+ * has moved less often than there are others, and eight times at most. Called
+ * when an attempt has failed. */
 bool vc__channel_elsewhere(const struct vc_channel *c,
                            const struct vc__pool *before, unsigned moved);
 

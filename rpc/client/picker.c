@@ -38,7 +38,7 @@ vc__policy_parse(enum vc__policy *policy, const char *name)
 /* How well a server suits: the lower the better. */
 enum suits {
     SUITS,      /* it is connected */
-    SUITS_SAME, /* the same, but the attempt before went there, or it sheds */
+    SUITS_SAME, /* the same, but the attempt before went there */
     SUITS_SOON, /* it may be connected soon */
     SUITS_SAME_SOON,
     SUITS_FAILING,
@@ -52,7 +52,6 @@ suits_of(const struct vc__subchannel *s, const struct vc__pick *pick)
 
     switch (vc__pool_health(s->pool)) {
     case VC__POOL_READY:
-        same |= vc__throttle_is_on(&s->pool->throttle);
         return same ? SUITS_SAME : SUITS;
     case VC__POOL_FAILING:
         return same ? SUITS_SAME_FAILING : SUITS_FAILING;
@@ -195,9 +194,13 @@ bool
 vc__picker_elsewhere(const struct vc__subchannel *subs, unsigned n,
                      const struct vc__pool *before)
 {
+    bool ready = before != NULL && vc__pool_health(before) == VC__POOL_READY;
+
     for (unsigned i = 0; i < n; i++) {
+        enum vc__pool_health health = vc__pool_health(subs[i].pool);
+
         if (subs[i].pool != before &&
-            vc__pool_health(subs[i].pool) != VC__POOL_FAILING)
+            (ready ? health == VC__POOL_READY : health != VC__POOL_FAILING))
             return true;
     }
     return false;

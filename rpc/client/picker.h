@@ -38,15 +38,16 @@ struct vc__pick {
 enum vc_status vc__policy_parse(enum vc__policy *policy, const char *name);
 
 /* Returns the server for this attempt: one that is connected, rather not the
- * one before, nor one that sheds calls. If none is, one that may be soon: the
- * call then waits for the connection, or fails with what is wrong. Has servers
- * connected that the policy wants connected. n is at least 1. */
+ * one before. If none is, one that may be soon: the call then waits for the
+ * connection, or fails with what is wrong. Has servers connected that the
+ * policy wants connected. n is at least 1. */
 struct vc__subchannel *vc__picker_pick(struct vc__picker *k,
                                        struct vc__subchannel *subs, unsigned n,
                                        const struct vc__pick *pick);
 
-/* True if a server other than this one is not known to fail. Called when an
- * attempt has failed without having been sent. */
+/* True if vc__picker_pick() would choose another server than this one: another
+ * is connected, or this one is not and another is not known to fail. Called
+ * when an attempt has failed without having been sent. */
 bool vc__picker_elsewhere(const struct vc__subchannel *subs, unsigned n,
                           const struct vc__pool *before);
 

@@ -25,20 +25,12 @@ is_at_hand(const struct vc__client_stream *c)
     return c->request.session == NULL || !vc__client_stream_up(c);
 }
 
-/* True if another attempt may go to another server. Not if the client streams:
- * its messages are added to the call at its present server, by any thread. */
-static bool
-may_move(const struct vc__client_stream *c)
-{
-    return !(c->type->flags & VC_METHOD_CLIENT_STREAM);
-}
-
 /* For vc__client_stream_again(): asks rpc/client/retry.h, and counts what it
- * says. moves: another server may be asked. True if another attempt is to
- * follow after *wait_us. */
+ * says. True if another attempt is to follow after *wait_us: at the same
+ * server, as messages may be added to the call there meanwhile. */
 static bool
 policy_allows(struct vc__client_stream *c, const struct vc__error *error,
-              bool moves, uint64_t now, uint64_t *wait_us)
+              uint64_t now, uint64_t *wait_us)
 {
     struct vc_channel *channel = c->channel;
     struct vc__attempts *a = &c->attempts;
@@ -51,9 +43,7 @@ policy_allows(struct vc__client_stream *c, const struct vc__error *error,
         .status = error->status,
         .outcome = error->outcome,
         .call_flags = a->flags,
-        .attempt = a->number - a->moved,
-        .elsewhere =
-            moves && vc__channel_elsewhere(channel, c->client->pool, a->moved),
+        .attempt = a->number,
         .took_us = now - a->began,
         .left_us = a->due == VC__FOREVER ? UINT64_MAX
                    : a->due > now        ? a->due - now
@@ -71,11 +61,9 @@ policy_allows(struct vc__client_stream *c, const struct vc__error *error,
                             wait_us);
     if (retry == VC__RETRY_STARVED)
         vc__channel_count(channel, VC__POOL_CALLS_NOT_RETRIED);
-    if (retry != VC__RETRY_AGAIN && retry != VC__RETRY_ELSEWHERE)
-        return false;
-    vc__channel_count(channel, VC__POOL_CALLS_RETRIED);
-    a->moved += retry == VC__RETRY_ELSEWHERE;
-    return true;
+    if (retry == VC__RETRY_AGAIN)
+        vc__channel_count(channel, VC__POOL_CALLS_RETRIED);
+    return retry == VC__RETRY_AGAIN;
 }
 
 /* --- resting -------------------------------------------------------------- */
@@ -166,8 +154,7 @@ stream_again_is_late(const struct vc__client_stream *c,
 }
 
 bool
-vc__client_stream_again(struct vc__client_stream *c, struct vc__error *error,
-                        bool answered)
+vc__client_stream_again(struct vc__client_stream *c, struct vc__error *error)
 {
     uint64_t now = vc__now(), us;
 
@@ -179,7 +166,7 @@ vc__client_stream_again(struct vc__client_stream *c, struct vc__error *error,
         vc__client_stream_waited(c, error);
         return false;
     }
-    if (!policy_allows(c, error, !answered && may_move(c), now, &us))
+    if (!policy_allows(c, error, now, &us))
         return false;
     c->between.broken = stream_again_on_broken;
     if (!vc__retry_wait_begin(&c->channel->retry_waits, &c->between))
@@ -283,21 +270,12 @@ renewed_new(struct vc__client_stream *c)
 static bool
 stream_again_renew(struct vc__client_stream *c, uint64_t now)
 {
-    struct vc__client *client = c->client;
-    struct renewed *r = NULL;
+    struct renewed *r;
 
     c->attempts.number++;
-    if (may_move(c))
-        client =
-            vc__channel_pick(c->channel, client->service, client->pool, now);
-    if (client != NULL)
-        r = renewed_new(c);
+    r = renewed_new(c);
     if (r == NULL)
         return false;
-    c->client = client;
-    /* Relaxed: either target is right for an error of this moment. */
-    atomic_store_explicit(&c->stream.target, &client->pool->opts.target,
-                          memory_order_relaxed);
     vc__client_stream_unrenew(c);
     r->send.frame.deadline = vc__deadline_left(r->send.due, now);
     r->send.fresh = true;

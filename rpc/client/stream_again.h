@@ -17,12 +17,12 @@
 /* Called by vc__client_stream_new(). */
 void vc__client_stream_rest_init(struct vc__client_stream *c);
 
-/* Called when the attempt has ended with *error (answered: by the server): on
+/* Called when the attempt has ended with *error: on
  * the holder, or where the request failed inside vc__client_start() or
  * vc__client_close(). True if another one follows after a rest. Otherwise the
  * caller ends the call with *error, which may have changed. */
 bool vc__client_stream_again(struct vc__client_stream *c,
-                             struct vc__error *error, bool answered);
+                             struct vc__error *error);
 
 /* Ends the rest of a call that is cancelled or has expired. True if the call
  * was resting; then vc__client_stream_rest_leave() and the call's end must

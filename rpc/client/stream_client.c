@@ -162,7 +162,7 @@ on_replied(struct vc__request *r, const struct vc__reply_frame *reply)
         error_of_reply(c, &error, reply);
     else if (!vc__client_stream_down(c) && !reply_keep(c, reply, &error))
         error.outcome = VC_OUTCOME_EXECUTED;
-    if (!vc__client_stream_again(c, &error, true))
+    if (!vc__client_stream_again(c, &error))
         vc__client_stream_end(c, VC__STREAM_EV_REPLY, &error);
 }
 
@@ -176,7 +176,7 @@ stream_client_on_failed(struct vc__request *r, const struct vc__error *why)
     struct vc__error error = *why;
 
     vc__text_name(&error, c->stream.service, c->type->name);
-    if (!vc__client_stream_again(c, &error, false))
+    if (!vc__client_stream_again(c, &error))
         vc__client_stream_end(c, VC__STREAM_EV_LINK_LOST, &error);
 }
 

@@ -163,7 +163,7 @@ stream_open_prepare(struct vc__client_stream *c,
     c->client = vc__channel_pick(c->channel, service, NULL, now);
     if (c->client == NULL)
         return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
-    atomic_init(&c->stream.target, &c->client->pool->opts.target);
+    c->stream.target = &c->client->pool->opts.target;
     return vc__client_stream_limit(c, opts, now);
 }
 

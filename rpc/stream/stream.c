@@ -272,15 +272,13 @@ vc__stream_status(struct vc_stream *s)
 void
 vc__stream_late(const struct vc_stream *s, struct vc__error *error)
 {
-    const struct vc__target *to =
-        atomic_load_explicit(&s->target, memory_order_relaxed);
     char target[VC__TARGET_TEXT];
 
-    if (to == NULL) {
+    if (s->target == NULL) {
         vc__error_put(error, VC_DEADLINE_EXCEEDED,
                       "%s.%s: the deadline has passed", s->service, s->method);
     } else {
-        vc__target_text(to, target);
+        vc__target_text(s->target, target);
         vc__error_put(error, VC_DEADLINE_EXCEEDED,
                       "%s.%s: the stream to %s has not ended within %u ms",
                       s->service, s->method, target, s->timeout_ms);

@@ -89,9 +89,8 @@ struct vc_stream {
     const struct vc_message_type *sends, *receives;
     const char *service, *method; /* the names */
     uint64_t due;
-    /* The server's, of the last attempt; NULL at the server. */
-    _Atomic(const struct vc__target *) target;
-    uint32_t timeout_ms;         /* until due; 0 at the server */
+    const struct vc__target *target; /* the server's; NULL at the server */
+    uint32_t timeout_ms;             /* until due; 0 at the server */
     uint64_t stall_us;           /* wait before stalled() is called; 0: never */
     size_t memory;               /* most bytes of an unpacked message */
     struct vc__account *account; /* charged for long packed messages, or NULL */

@@ -397,7 +397,7 @@ one_that_fails_at_its_deadline_has_waited_for_its_server(void **state)
         c.attempts.due = vc__now() - after;
         vc__error_put(&error, VC_UNAVAILABLE, "nobody");
         error.outcome = VC_OUTCOME_NOT_EXECUTED;
-        assert_false(vc__client_stream_again(&c, &error, false));
+        assert_false(vc__client_stream_again(&c, &error));
         assert_int_equal(error.status, VC_DEADLINE_EXCEEDED);
         assert_string_equal(
             error.text, "suite.Streams.Talk: no server within 70 ms: nobody");

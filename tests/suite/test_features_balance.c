@@ -25,6 +25,9 @@ struct fleet {
     char target[SERVERS * 81 + 100];
 };
 
+static unsigned n_added; /* servers that were made */
+static unsigned refuse;  /* so many of the first of them refuse all calls */
+
 static void
 fleet_open(struct fleet *f, const char *policy)
 {
@@ -90,7 +93,10 @@ ready_await(struct fleet *f, unsigned n)
         const char *at = text;
 
         assert_true(fixture_ms() < due);
-        assert_status(VC_OK, fixture_echo(f->channel, 10, 1));
+        if (refuse == 0)
+            assert_status(VC_OK, fixture_echo(f->channel, 10, 1));
+        else
+            fixture_echo(f->channel, 10, 1);
         vc_channel_describe(f->channel, text, sizeof text);
         for (ready = 0; (at = strstr(at, ": ready\n")) != NULL; at++)
             ready++;
@@ -252,9 +258,6 @@ connecting_takes_the_first_that_is_there(void **state)
 
 /* --- servers that refuse --------------------------------------------------- */
 
-static unsigned n_added; /* servers that were made */
-static unsigned refuse;  /* so many of the first of them refuse all calls */
-
 static enum vc_status
 start_refused(struct vc_interception *call, void **state, void *arg)
 {
@@ -282,6 +285,13 @@ refusing_start(struct fleet *f, const char *policy, unsigned n)
     fixture_add = NULL;
 }
 
+static void
+refusing_stop(struct fleet *f)
+{
+    refuse = 0;
+    fleet_stop(f);
+}
+
 /* A server that has answered has the call: it is tried again as any other, not
  * once more for each server. */
 static void
@@ -296,7 +306,7 @@ what_a_server_refuses_is_tried_as_often_as_ever(void **state)
     assert_status(VC_UNAVAILABLE, fixture_echo(f.channel, 10, 1));
     vc_runtime_counters(f.runtime, &c);
     assert_int_equal(2, c.calls_retried); /* max_attempts is 3 */
-    fleet_stop(&f);
+    refusing_stop(&f);
 }
 
 /* The first server refuses, so a call that has met it goes elsewhere. */
@@ -307,18 +317,20 @@ a_further_attempt_goes_to_another_server(void **state)
 
     (void)state;
     refusing_start(&f, "least_request", 1);
+    ready_await(&f, SERVERS);
     for (unsigned i = 0; i < 10; i++) {
         struct vc_channel_opts opts = VC_CHANNEL_OPTS_INIT;
+        struct vc_channel *channel; /* each has a budget of retries */
 
-        vc_channel_close(f.channel); /* each channel has a budget of retries */
         opts.policy = "least_request";
         opts.retry_backoff_ms = 1;
         assert_status(VC_OK,
-                      vc_channel_open(f.runtime, f.target, &opts, &f.channel));
+                      vc_channel_open(f.runtime, f.target, &opts, &channel));
         for (unsigned k = 0; k < 4; k++)
-            assert_status(VC_OK, fixture_echo(f.channel, 10, k));
+            assert_status(VC_OK, fixture_echo(channel, 10, k));
+        vc_channel_close(channel);
     }
-    fleet_stop(&f);
+    refusing_stop(&f);
 }
 
 /* --- servers that come and go ---------------------------------------------- */

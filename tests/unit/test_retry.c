@@ -146,7 +146,7 @@ what_was_not_sent_goes_elsewhere_at_once(void **state)
         {VC_UNAVAILABLE, NOT, 0, 0, FOREVER, true},
         {VC_UNAVAILABLE, NOT, WAIT, 0, 1, true},
         {VC_UNAVAILABLE, NOT, NO_RETRY, 0, FOREVER, false},
-        {VC_UNAVAILABLE, NOT, 0, 700, FOREVER, false},
+        {VC_RESOURCE_EXHAUSTED, NOT, 0, -1, FOREVER, true}, /* a lack here */
         {VC_UNAVAILABLE, NOT, 0, 0, 0, false},
         {VC_UNAVAILABLE, PERHAPS, 0, 0, FOREVER, false},
         {VC_RESOURCE_EXHAUSTED, NOT, 0, 0, FOREVER, true},

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * A thread that waits for an event, or for an engine's token
- * (transport/core/engine.h). A waiter lives on its thread's stack.
+ * (transport/core/engine.h). A waiter mostly lives on its thread's stack.
  *
  * May run together: done and is_done from any threads. Await and sleep are for
  * the waiter's own thread; for hand and take see their comments.
