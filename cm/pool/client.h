@@ -6,7 +6,7 @@
  * call, and the requests that wait for a link or a slot. Any thread, without
  * the pool's lock unless the comment says otherwise.
  *
- * Called by: rpc/client/subchannel.c (init, close), rpc/client/attempt.c
+ * Called by: rpc/balance/subchannel.c (init, close), rpc/client/attempt.c
  * (start, abandon), rpc/client/stream_again.c (start, add),
  * rpc/client/stream_open.c (start), rpc/client/stream_client.c (abandon, add),
  * pool.c (launch, take), pool_link.c (launch). */

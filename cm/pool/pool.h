@@ -12,7 +12,7 @@
  * pool, link, engine.
  *
  * Called by: pools.c (init, shut, close, fini), rpc/client/channel.c (connect,
- * count_one, health, health_name, describe), rpc/client/subchannel.c (cancel),
+ * count_one, health, health_name, describe), rpc/balance/subchannel.c (cancel),
  * pool_link.c (refuse, requests_fail, grow, count_replies, attempt_cancel,
  * failed, health_update, peer_drop, launch, push, is_wanted, attempt, hurry,
  * waiters_take, waiters_wake, close_check, upgrade_joined, upgrade_lost,
@@ -20,7 +20,7 @@
  * (refuse_soon, requests_fail, want, grow), session.c (tidy, count_replies),
  * upgrade.c (count_one, attempt_hello, attempt_offer, log_transport, missed,
  * link_new), rpc/client/attempt.c (count_one), session_reply.c (count_replies,
- * message_max), pool_health.c (health, attempt), rpc/client/picker.c (health,
+ * message_max), pool_health.c (health, attempt), rpc/balance/picker.c (health,
  * calls, prompt), pool.c (tally_open, attempt_init, attempt_begin,
  * attempt_cancel, attempt_is_under_way, health_refused, health_update,
  * upgrade_init, upgrade_cancel, look, former_check), pool_connect.c (failed,
@@ -260,7 +260,7 @@ vc__pool_message_max(const struct vc__pool *p)
 
 /* --- health: any thread, without the lock ------------------------------- */
 
-/* What the pool has published last. Called by rpc/client/picker.c, which
+/* What the pool has published last. Called by rpc/balance/picker.c, which
  * chooses among the pools of a channel. */
 static inline enum vc__pool_health
 vc__pool_health(const struct vc__pool *p)

@@ -5,7 +5,7 @@
  * one. Any thread of the program, inside the function that opens or closes a
  * channel, or makes or frees a runtime; without the locks of pools.
  *
- * Called by: rpc/runtime.c (init, fini), rpc/client/subchannel.c (get, leave,
+ * Called by: rpc/runtime.c (init, fini), rpc/balance/subchannel.c (get, leave,
  * close, end). */
 #ifndef VC_CM_POOLS_H
 #define VC_CM_POOLS_H

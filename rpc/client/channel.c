@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "rpc/client/async.h"
-#include "rpc/client/target_list.h"
+#include "rpc/balance/target_list.h"
 #include "rpc/codec/codec.h"
 #include "rpc/interceptor.h"
 #include "rpc/options.h"

@@ -17,10 +17,10 @@
 #include <verbcall/channel.h>
 #include <verbcall/service.h>
 
-#include "rpc/client/picker.h"
+#include "rpc/balance/picker.h"
 #include "rpc/client/retry.h"
 #include "rpc/client/retry_wait.h"
-#include "rpc/client/subchannel.h"
+#include "rpc/balance/subchannel.h"
 #include "rpc/runtime.h"
 #include "transport/core/waiter.h"
 

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "rpc/client/picker.h"
+#include "rpc/balance/picker.h"
 #include "tests/unit/random.h"
 #include "transport/core/error.h"
 

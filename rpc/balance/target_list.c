@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * See rpc/client/target_list.h. */
-#include "rpc/client/target_list.h"
+ * See rpc/balance/target_list.h. */
+#include "rpc/balance/target_list.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * See rpc/client/subchannel.h. */
-#include "rpc/client/subchannel.h"
+ * See rpc/balance/subchannel.h. */
+#include "rpc/balance/subchannel.h"
 
 #include <stdlib.h>
 

@@ -11,7 +11,7 @@
 #ifndef VC_RPC_PICKER_H
 #define VC_RPC_PICKER_H
 
-#include "rpc/client/subchannel.h"
+#include "rpc/balance/subchannel.h"
 
 enum vc__policy {
     VC__POLICY_PICK_FIRST,

@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * See rpc/client/picker.h. Any thread; vc__picker_pick() calls the static
+ * See rpc/balance/picker.h. Any thread; vc__picker_pick() calls the static
  * functions, directly or not, unless a comment says otherwise. */
-#include "rpc/client/picker.h"
+#include "rpc/balance/picker.h"
 
 #include <string.h>
 
