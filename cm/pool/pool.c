@@ -349,6 +349,8 @@ vc__pool_attempt(struct vc__pool *p)
 void
 vc__pool_hurry(struct vc__pool *p)
 {
+    if (p->opts.nowhere)
+        return;
     p->not_before = 0;
     vc__pool_health_update(p);
     if (!p->attempting || p->posted || p->closed)
@@ -377,7 +379,7 @@ pool_tidy(struct vc__task *task)
     pthread_mutex_lock(&p->lock);
     p->tidying = false;
     pthread_mutex_unlock(&p->lock);
-    if (p->closer == NULL)
+    if (!p->closing)
         vc__pool_former_check(p);
 }
 
@@ -395,7 +397,11 @@ pool_connect(struct vc__task *task)
     p->posted = false;
     wanted = p->attempting;
     pthread_mutex_unlock(&p->lock);
-    if (p->closer != NULL || !wanted || vc__pool_attempt_is_under_way(p))
+    if (p->opts.nowhere) {
+        vc__pool_nowhere_end(p);
+        return;
+    }
+    if (p->closing || !wanted || vc__pool_attempt_is_under_way(p))
         return;
     if (!vc__timer_running(&p->look))
         vc__pool_look(p);
@@ -441,10 +447,10 @@ connect_join(struct vc__pool *p, const struct vc_service *service,
     if (p->closed || atomic_load(closing)) {
         vc__error_put(&w->error, VC_CANCELLED, "the channel was closed");
     } else if (p->peer == NULL || vc__placement_link(p->peer) == NULL) {
-        cds_list_add_tail(&w->node, &p->connecting);
         vc__pool_hurry(p); /* the caller wants to know now */
-        vc__pool_want(p, service, &w->error);
-        wait = true;
+        wait = vc__pool_want(p, service, &w->error);
+        if (wait)
+            cds_list_add_tail(&w->node, &p->connecting);
     }
     pthread_mutex_unlock(&p->lock);
     return wait;
@@ -485,52 +491,7 @@ vc__pool_cancel(struct vc__pool *p, const void *owner)
     vc__engine_kick(p->engine); /* one may be the sleeping holder */
 }
 
-/* --- birth and death --------------------------------------------------- */
-
-void
-vc__pool_close_check(struct vc__pool *p)
-{
-    if (p->closer != NULL && p->n_links == 0)
-        vc__waiter_done(p->closer);
-}
-
-/* For pool_close(): closes all links; each leaves the peer as it closes. */
-static void
-peer_close(struct vc__peer *peer)
-{
-    for (unsigned n = peer->n_links; n > 0; n--) {
-        struct vc__pool_link *pl =
-            cds_list_entry(peer->links.next, struct vc__pool_link, node);
-
-        vc__link_close(&pl->link, VC_CANCELLED, "the channel was closed");
-    }
-}
-
-/* A task: posted by vc__pool_close(). No other thread uses the pool now, so
- * former peers are dropped without the lock. */
-static void
-pool_close(struct vc__task *task)
-{
-    struct vc__pool *p = caa_container_of(task, struct vc__pool, close);
-    struct vc__peer *former, *next;
-    CDS_LIST_HEAD(none); /* the clients are closed */
-    struct vc__error error;
-
-    p->closer = &p->closed_all;
-    vc__pool_attempt_cancel(p);
-    vc__upgrade_cancel(p);
-    vc__timer_stop(&p->engine->timers, &p->look);
-    vc__trimmer_stop(&p->trimmer);
-    cds_list_for_each_entry_safe (former, next, &p->former, node) {
-        peer_close(former);
-        vc__pool_peer_drop(former, &none);
-    }
-    if (p->peer != NULL)
-        peer_close(p->peer);
-    vc__error_put(&error, VC_CANCELLED, "the channel was closed");
-    vc__pool_failed(p, &error);
-    vc__pool_close_check(p);
-}
+/* --- birth ------------------------------------------------------------- */
 
 bool
 vc__pool_init(struct vc__pool *p, struct vc__cm *cm, struct vc__link_cap *cap,
@@ -557,7 +518,6 @@ vc__pool_init(struct vc__pool *p, struct vc__cm *cm, struct vc__link_cap *cap,
     vc__pool_tally_open(p);
     p->connect.run = pool_connect;
     p->refuse.run = pool_refuse;
-    p->close.run = pool_close;
     p->tidy.run = pool_tidy;
     pthread_mutex_init(&p->lock, NULL);
     CDS_INIT_LIST_HEAD(&p->former);
@@ -565,35 +525,7 @@ vc__pool_init(struct vc__pool *p, struct vc__cm *cm, struct vc__link_cap *cap,
     CDS_INIT_LIST_HEAD(&p->refused);
     CDS_INIT_LIST_HEAD(&p->broken);
     CDS_INIT_LIST_HEAD(&p->connecting);
+    if (opts->nowhere)
+        vc__pool_nowhere_init(p);
     return true;
-}
-
-void
-vc__pool_shut(struct vc__pool *p)
-{
-    pthread_mutex_lock(&p->lock);
-    p->closed = true;
-    pthread_mutex_unlock(&p->lock);
-}
-
-void
-vc__pool_close(struct vc__pool *p)
-{
-    vc__waiter_init(&p->closed_all);
-    vc__engine_post(p->engine, &p->close);
-}
-
-void
-vc__pool_fini(struct vc__pool *p)
-{
-    /* Ends with the disconnect handshake, which has a timer. */
-    vc__engine_wait(p->engine, &p->closed_all, VC__FOREVER);
-    vc__invariant(p->peer == NULL && cds_list_empty(&p->former) &&
-                  cds_list_empty(&p->clients) &&
-                  cds_list_empty(&p->connecting));
-    vc__tally_close(&p->tally, &p->engine->ledger);
-    vc__store_fini(&p->store);
-    free(atomic_load(&p->spare));
-    free(p->missed);
-    pthread_mutex_destroy(&p->lock);
 }

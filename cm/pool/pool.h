@@ -59,6 +59,7 @@ struct vc__pool_opts {
     uint8_t log2_message;
     struct sockaddr_storage source; /* to connect from; AF_UNSPEC: any */
     struct vc__wire_opts wire;
+    bool nowhere; /* see "nowhere" below; not shared */
 };
 
 /* A thread that waits for a link. */
@@ -171,8 +172,9 @@ struct vc__pool {
     unsigned n_links;      /* not freed; includes those down */
     unsigned
         n_unanswered; /* links of this peer lost in a row without a reply */
-    struct vc__waiter *closer;    /* set once the pool is closing */
-    struct vc__waiter closed_all; /* completed when it is closed */
+    bool closing;     /* its links are being closed */
+    bool ending;      /* the last one is freed: `close` was posted again */
+    void (*closed_call)(struct vc__pool *p); /* of vc__pool_close() */
 };
 
 /* Initialises a pool. Returns false if out of memory. Called by
@@ -186,10 +188,10 @@ bool vc__pool_init(struct vc__pool *p, struct vc__cm *cm,
 void vc__pool_shut(struct vc__pool *p);
 
 /* Begins to close the links of a pool after vc__pool_shut(). All clients are
- * closed. Called by vc__pools_close(), on any thread, also in a handler. */
-void vc__pool_close(struct vc__pool *p);
-/* Blocks until they are closed, and frees what the pool has allocated. Called
- * by vc__pools_end(), on the same thread. */
+ * closed. closed() is then called on the holder, by a task, and may free the
+ * pool. Called by vc__pools_close(), on any thread. */
+void vc__pool_close(struct vc__pool *p, void (*closed)(struct vc__pool *p));
+/* Frees what the pool has allocated. Called by pools.c in closed(). */
 void vc__pool_fini(struct vc__pool *p);
 
 /* Blocks until there is a link; makes one if there is none, with this service
@@ -299,6 +301,20 @@ vc__pool_prompt(struct vc__pool *p, const struct vc_service *service,
         vc__pool_prompt_now(p, service);
 }
 
+/* --- nowhere: before the servers of a channel are known ------------------- */
+
+/* A pool of the option `nowhere` has no target. Calls wait in it, as for a
+ * link, until the servers are known, or cannot be found out. It begins with
+ * waiting. Both functions: any thread, without locks.
+ *
+ * Ends the calls with this error, now on the holder, and later ones at once;
+ * those that wait were not executed, and may go to the servers. */
+void vc__pool_nowhere_fail(struct vc__pool *p, const struct vc__error *why);
+/* pool_nowhere.c, for the task `connect` of such a pool, on the holder. */
+void vc__pool_nowhere_end(struct vc__pool *p);
+/* The same, when the pool is made. */
+void vc__pool_nowhere_init(struct vc__pool *p);
+
 /* --- between the files of the pool -------------------------------------- */
 
 /* pool_counts.c: opens p->tally. Called by vc__pool_init(), on any thread. */
@@ -360,8 +376,8 @@ void vc__pool_waiters_take(struct vc__pool *p, struct cds_list_head *out);
 void vc__pool_waiters_wake(struct cds_list_head *waiters,
                            const struct vc__error *error);
 
-/* pool.c: a link was freed, or closing begins: if all links are freed, closing
- * is complete, and vc__pool_fini() is woken. */
+/* pool_close.c: a link was freed, or closing begins: if all links are freed,
+ * closing is complete, and a task calls closed(). */
 void vc__pool_close_check(struct vc__pool *p);
 
 /* pool_connect.c: fills the hello of a link to be made. */

@@ -473,7 +473,7 @@ pool_link_on_down(struct vc__link *link)
         return;
     if (pl->peer == NULL)
         link_unused(p, pl);
-    else if (p->closer != NULL || pl->peer->breaking)
+    else if (p->closing || pl->peer->breaking)
         link_closed(p, pl);
     else if (is_resumable(p, pl))
         link_lost(p, pl);

@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * See cm/pool/pools.h. Static functions run inside vc__pools_get(), under the
- * lock of the pools, on a thread that opens a channel. */
+ * lock of the pools, on a thread that opens a channel or gets servers from a
+ * resolver, unless their comments say otherwise. */
 #include "cm/pool/pools.h"
 
 #include <stdlib.h>
@@ -14,6 +15,8 @@ struct entry {
     struct vc__pool pool;
     struct cds_list_head node;
     unsigned users;
+    void (*closed)(void *owner); /* of vc__pools_close() */
+    void *owner;
 };
 
 void
@@ -60,7 +63,8 @@ same_wire(const struct vc__wire_opts *a, const struct vc__wire_opts *b)
 static bool
 pools_same(const struct vc__pool_opts *a, const struct vc__pool_opts *b)
 {
-    return a->target.transport == b->target.transport &&
+    return !a->nowhere && !b->nowhere &&
+           a->target.transport == b->target.transport &&
            strcmp(a->target.host, b->target.host) == 0 &&
            strcmp(a->target.port, b->target.port) == 0 &&
            a->connect_ms == b->connect_ms && a->idle_ms == b->idle_ms &&
@@ -87,7 +91,7 @@ pools_entry_find(struct vc__pools *ps, const struct vc__pool_opts *opts)
 }
 
 /* Makes a pool without users, and adds it to the list. NULL if out of memory.
- * vc__pools_end() frees it. */
+ * entry_closed() frees it. */
 static struct entry *
 pools_entry_new(struct vc__pools *ps, const struct vc__pool_opts *opts)
 {
@@ -134,15 +138,25 @@ vc__pools_leave(struct vc__pools *ps, struct vc__pool *pool)
     return last;
 }
 
-void
-vc__pools_close(struct vc__pool *pool)
+/* closed() of a pool: on the holder, by a task. */
+static void
+entry_closed(struct vc__pool *pool)
 {
-    vc__pool_close(pool);
+    struct entry *e = caa_container_of(pool, struct entry, pool);
+    void (*closed)(void *owner) = e->closed;
+    void *owner = e->owner;
+
+    vc__pool_fini(pool);
+    free(e);
+    closed(owner);
 }
 
 void
-vc__pools_end(struct vc__pool *pool)
+vc__pools_close(struct vc__pool *pool, void (*closed)(void *owner), void *owner)
 {
-    vc__pool_fini(pool);
-    free(caa_container_of(pool, struct entry, pool));
+    struct entry *e = caa_container_of(pool, struct entry, pool);
+
+    e->closed = closed;
+    e->owner = owner;
+    vc__pool_close(pool, entry_closed);
 }

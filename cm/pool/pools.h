@@ -23,8 +23,7 @@ struct vc__pools {
 /* Called when the runtime is made. */
 void vc__pools_init(struct vc__pools *ps, struct vc__cm *cm,
                     const uint8_t *instance, struct vc__link_cap *cap);
-/* Called when the runtime is freed. Every pool must have been left, and ended
- * with vc__pools_end(). */
+/* Called when the runtime is freed. Every pool must have been left and closed. */
 void vc__pools_fini(struct vc__pools *ps);
 
 /* Returns the pool for these options, with one user more; makes it if there is
@@ -34,14 +33,13 @@ struct vc__pool *vc__pools_get(struct vc__pools *ps,
                                const struct vc__pool_opts *opts);
 
 /* Leaves the pool. Returns true for the last user: the pool then accepts no
- * more requests. Once its clients are closed, the caller must call
- * vc__pools_end(), which frees it and blocks as vc__pool_fini() does. Called by
- * vc_channel_close(). */
+ * more requests, and once its clients are closed, the caller must call
+ * vc__pools_close(). */
 bool vc__pools_leave(struct vc__pools *ps, struct vc__pool *pool);
-/* Begins to close a pool after the last vc__pools_leave(), when the channel has
- * no users and clients any more. */
-void vc__pools_close(struct vc__pool *pool);
-/* Waits until the pool is closed, and frees it. After vc__pools_close(). */
-void vc__pools_end(struct vc__pool *pool);
+/* Begins to close a pool after the last vc__pools_leave(), when it has no users
+ * and clients any more. closed() is called on the holder, by a task, when the
+ * pool is closed and freed. Any thread. */
+void vc__pools_close(struct vc__pool *pool, void (*closed)(void *owner),
+                     void *owner);
 
 #endif

@@ -18,6 +18,7 @@
 #include <verbcall/protobuf_c.h>
 #include <verbcall/rdma.h>
 #include <verbcall/reflection.h>
+#include <verbcall/resolver.h>
 #include <verbcall/runtime.h>
 #include <verbcall/server.h>
 #include <verbcall/service.h>

@@ -72,18 +72,18 @@ struct field {
 /* Looks at all servers. connects: has those connected that are not, once their
  * backoff is over. */
 static struct field
-picker_field(struct vc__subchannel *subs, unsigned n, bool connects,
+picker_field(const struct vc__server_set *set, bool connects,
              const struct vc__pick *pick)
 {
-    struct field f = {.suits = SUITS_SAME_FAILING, .end = n};
+    struct field f = {.suits = SUITS_SAME_FAILING, .end = set->n};
 
-    for (unsigned i = 0; i < n; i++) {
-        enum suits suits = suits_of(&subs[i], pick);
+    for (unsigned i = 0; i < set->n; i++) {
+        enum suits suits = suits_of(set->sub[i], pick);
 
         if (connects && suits > SUITS_SAME)
-            vc__pool_prompt(subs[i].pool, pick->service, pick->now);
+            vc__pool_prompt(set->sub[i]->pool, pick->service, pick->now);
         if (suits < f.suits || f.n == 0)
-            f = (struct field){.suits = suits, .first = i, .end = n};
+            f = (struct field){.suits = suits, .first = i, .end = set->n};
         f.n += suits == f.suits;
     }
     return f;
@@ -91,14 +91,14 @@ picker_field(struct vc__subchannel *subs, unsigned n, bool connects,
 
 /* Number k, from 0, of the servers of the field. */
 static unsigned
-field_get(const struct field *f, struct vc__subchannel *subs, unsigned k,
+field_get(const struct field *f, const struct vc__server_set *set, unsigned k,
           const struct vc__pick *pick)
 {
     unsigned i = f->first;
 
     /* They may have changed meanwhile: then the last is as good. */
     for (unsigned at = i; k > 0 && at + 1 < f->end;) {
-        if (suits_of(&subs[++at], pick) != f->suits)
+        if (suits_of(set->sub[++at], pick) != f->suits)
             continue;
         i = at;
         k--;
@@ -110,19 +110,21 @@ field_get(const struct field *f, struct vc__subchannel *subs, unsigned k,
  * again with the first of the list. If all fail, all are tried, as no other
  * call does that. */
 static unsigned
-pick_first(struct vc__picker *k, struct vc__subchannel *subs, unsigned n,
+pick_first(struct vc__picker *k, const struct vc__server_set *set,
            const struct vc__pick *pick)
 {
     /* Relaxed, as below: another thread's choice is as good. */
     unsigned at = atomic_load_explicit(&k->at, memory_order_relaxed);
     struct field f;
 
-    if (suits_of(&subs[at], pick) == SUITS)
+    if (at >= set->n) /* the set has changed */
+        at = 0;
+    if (suits_of(set->sub[at], pick) == SUITS)
         return at;
-    f = picker_field(subs, n, false, pick);
+    f = picker_field(set, false, pick);
     if (f.suits >= SUITS_FAILING)
-        picker_field(subs, n, true, pick);
-    if (vc__pool_health(subs[at].pool) != VC__POOL_READY)
+        picker_field(set, true, pick);
+    if (vc__pool_health(set->sub[at]->pool) != VC__POOL_READY)
         atomic_store_explicit(&k->at, f.first, memory_order_relaxed);
     return f.first;
 }
@@ -138,68 +140,86 @@ whole_set(struct vc__picker *k, bool whole)
 
 /* While all servers are connected, a choice looks at one only. */
 static unsigned
-round_robin(struct vc__picker *k, struct vc__subchannel *subs, unsigned n,
+round_robin(struct vc__picker *k, const struct vc__server_set *set,
             const struct vc__pick *pick)
 {
     unsigned at = atomic_fetch_add_explicit(&k->at, 1, memory_order_relaxed);
+    unsigned n = set->n;
     struct field f;
 
     if (atomic_load_explicit(&k->whole, memory_order_relaxed) &&
-        suits_of(&subs[at % n], pick) == SUITS)
+        suits_of(set->sub[at % n], pick) == SUITS)
         return at % n;
-    f = picker_field(subs, n, true, pick);
-    whole_set(k, f.suits == SUITS && f.n == n);
-    return field_get(&f, subs, at % f.n, pick);
+    f = picker_field(set, true, pick);
+    whole_set(k, f.suits == SUITS && f.n == set->n);
+    return field_get(&f, set, at % f.n, pick);
 }
 
 /* Of two servers at random that are connected, the one with fewer calls in
  * progress. */
 static unsigned
-least_request(struct vc__picker *k, struct vc__subchannel *subs, unsigned n,
+least_request(struct vc__picker *k, const struct vc__server_set *set,
               const struct vc__pick *pick)
 {
     uint32_t one = (uint32_t)(pick->seed >> 32), two = (uint32_t)pick->seed;
+    unsigned n = set->n;
     bool whole = atomic_load_explicit(&k->whole, memory_order_relaxed);
     unsigned a = one % n, b = (a + 1 + two % (n - 1)) % n;
     struct field f;
 
-    if (!whole || suits_of(&subs[a], pick) != SUITS ||
-        suits_of(&subs[b], pick) != SUITS) {
-        f = picker_field(subs, n, true, pick);
-        whole_set(k, f.suits == SUITS && f.n == n);
+    if (!whole || suits_of(set->sub[a], pick) != SUITS ||
+        suits_of(set->sub[b], pick) != SUITS) {
+        f = picker_field(set, true, pick);
+        whole_set(k, f.suits == SUITS && f.n == set->n);
         a = one % f.n;
         b = f.n > 1 ? (a + 1 + two % (f.n - 1)) % f.n : a;
-        a = field_get(&f, subs, a, pick);
-        b = field_get(&f, subs, b, pick);
+        a = field_get(&f, set, a, pick);
+        b = field_get(&f, set, b, pick);
     }
-    return vc__pool_calls(subs[a].pool) <= vc__pool_calls(subs[b].pool) ? a : b;
+    return vc__pool_calls(set->sub[a]->pool) <=
+                   vc__pool_calls(set->sub[b]->pool)
+               ? a
+               : b;
 }
 
 struct vc__subchannel *
-vc__picker_pick(struct vc__picker *k, struct vc__subchannel *subs, unsigned n,
+vc__picker_pick(struct vc__picker *k, const struct vc__server_set *set,
                 const struct vc__pick *pick)
 {
     unsigned at = 0;
 
-    if (n > 1 && k->policy == VC__POLICY_PICK_FIRST)
-        at = pick_first(k, subs, n, pick);
-    else if (n > 1 && k->policy == VC__POLICY_ROUND_ROBIN)
-        at = round_robin(k, subs, n, pick);
-    else if (n > 1)
-        at = least_request(k, subs, n, pick);
-    return &subs[at];
+    if (set->n > 1 && k->policy == VC__POLICY_PICK_FIRST)
+        at = pick_first(k, set, pick);
+    else if (set->n > 1 && k->policy == VC__POLICY_ROUND_ROBIN)
+        at = round_robin(k, set, pick);
+    else if (set->n > 1)
+        at = least_request(k, set, pick);
+    return set->sub[at];
+}
+
+void
+vc__picker_moved(struct vc__picker *k, const struct vc__server_set *from,
+                 const struct vc__server_set *to)
+{
+    unsigned at = atomic_load_explicit(&k->at, memory_order_relaxed);
+
+    for (unsigned i = 0; k->policy == VC__POLICY_PICK_FIRST && i < to->n; i++) {
+        if (at < from->n && to->sub[i] == from->sub[at])
+            atomic_store_explicit(&k->at, i, memory_order_relaxed);
+    }
+    atomic_store_explicit(&k->whole, false, memory_order_relaxed);
 }
 
 bool
-vc__picker_elsewhere(const struct vc__subchannel *subs, unsigned n,
+vc__picker_elsewhere(const struct vc__server_set *set,
                      const struct vc__pool *before)
 {
     bool ready = before != NULL && vc__pool_health(before) == VC__POOL_READY;
 
-    for (unsigned i = 0; i < n; i++) {
-        enum vc__pool_health health = vc__pool_health(subs[i].pool);
+    for (unsigned i = 0; i < set->n; i++) {
+        enum vc__pool_health health = vc__pool_health(set->sub[i]->pool);
 
-        if (subs[i].pool != before &&
+        if (set->sub[i]->pool != before &&
             (ready ? health == VC__POOL_READY : health != VC__POOL_FAILING))
             return true;
     }

@@ -11,7 +11,7 @@
 #ifndef VC_RPC_PICKER_H
 #define VC_RPC_PICKER_H
 
-#include "rpc/balance/subchannel.h"
+#include "rpc/balance/server_set.h"
 
 enum vc__policy {
     VC__POLICY_PICK_FIRST,
@@ -40,15 +40,20 @@ enum vc_status vc__policy_parse(enum vc__policy *policy, const char *name);
 /* Returns the server for this attempt: one that is connected, rather not the
  * one before. If none is, one that may be soon: the call then waits for the
  * connection, or fails with what is wrong. Has servers connected that the
- * policy wants connected. n is at least 1. */
+ * policy wants connected. */
 struct vc__subchannel *vc__picker_pick(struct vc__picker *k,
-                                       struct vc__subchannel *subs, unsigned n,
+                                       const struct vc__server_set *set,
                                        const struct vc__pick *pick);
+
+/* The set has changed: pick_first stays with its server, if that is still
+ * there. Called by changes.c. */
+void vc__picker_moved(struct vc__picker *k, const struct vc__server_set *from,
+                      const struct vc__server_set *to);
 
 /* True if vc__picker_pick() would choose another server than this one: another
  * is connected, or this one is not and another is not known to fail. Called
  * when an attempt has failed without having been sent. */
-bool vc__picker_elsewhere(const struct vc__subchannel *subs, unsigned n,
+bool vc__picker_elsewhere(const struct vc__server_set *set,
                           const struct vc__pool *before);
 
 #endif

@@ -6,12 +6,63 @@
 
 #include <stdlib.h>
 
+/* closed() of the pool, and for subchannel_drop(): on the holder. */
+static void
+subchannel_gone(void *owner)
+{
+    struct vc__subchannel *s = owner;
+
+    s->gone(s);
+}
+
+/* For subchannel_drop(), on the holder: frees the clients, which are closed. */
+static void
+clients_free(struct vc__subchannel *s)
+{
+    struct vc__client *next;
+
+    for (struct vc__client *cl = atomic_load(&s->clients); cl != NULL;
+         cl = next) {
+        next = cl->next;
+        vc__client_close(cl);
+        if (cl != &s->first)
+            free(cl);
+    }
+}
+
+/* A task: posted by vc__subchannel_put() of the last user. */
+static void
+subchannel_drop(struct vc__task *task)
+{
+    struct vc__subchannel *s =
+        caa_container_of(task, struct vc__subchannel, drop);
+
+    vc__subchannel_leave(s);
+    clients_free(s);
+    if (s->last)
+        vc__pools_close(s->pool, subchannel_gone, s);
+    else
+        subchannel_gone(s);
+}
+
 bool
 vc__subchannel_open(struct vc__subchannel *s, struct vc__pools *pools,
                     const struct vc__pool_opts *opts)
 {
+    s->pools = pools;
     s->pool = vc__pools_get(pools, opts);
+    s->drop.run = subchannel_drop;
+    atomic_init(&s->users, 1);
     return s->pool != NULL;
+}
+
+void
+vc__subchannel_put(struct vc__subchannel *s)
+{
+    /* Release: the last user sees what all others did. Acquire: for the last,
+     * whose task frees it. */
+    if (atomic_fetch_sub_explicit(&s->users, 1, memory_order_acq_rel) == 1)
+        vc__engine_post(s->pool->engine, &s->drop);
 }
 
 /* The newest client, or NULL. Any thread, with or without the lock. */
@@ -45,6 +96,7 @@ client_make(struct vc__subchannel *s, const struct vc_service *service,
         return NULL;
     vc__client_init(cl, s->pool, service, opts->weight, opts->quota);
     cl->next = first_client(s);
+    atomic_store_explicit(opts->used, true, memory_order_relaxed);
     /* Sequentially consistent: see vc_channel_close(). */
     atomic_store(&s->clients, cl);
     return cl;
@@ -80,9 +132,12 @@ vc__subchannel_client(struct vc__subchannel *s,
 }
 
 void
-vc__subchannel_leave(struct vc__subchannel *s, struct vc__pools *pools)
+vc__subchannel_leave(struct vc__subchannel *s)
 {
-    s->last = vc__pools_leave(pools, s->pool);
+    if (s->left)
+        return;
+    s->left = true;
+    s->last = vc__pools_leave(s->pools, s->pool);
 }
 
 void
@@ -93,25 +148,4 @@ vc__subchannel_cancel(struct vc__subchannel *s, const void *owner)
         vc__client_close(cl);
     /* Also wakes the engine, for the calls whose pause was broken. */
     vc__pool_cancel(s->pool, owner);
-}
-
-void
-vc__subchannel_close(struct vc__subchannel *s)
-{
-    struct vc__client *next;
-
-    for (struct vc__client *cl = first_client(s); cl != NULL; cl = next) {
-        next = cl->next;
-        if (cl != &s->first)
-            free(cl);
-    }
-    if (s->last)
-        vc__pools_close(s->pool);
-}
-
-void
-vc__subchannel_await(struct vc__subchannel *s)
-{
-    if (s->last)
-        vc__pools_end(s->pool);
 }

@@ -2,7 +2,9 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * One server of a channel: a pool of links to it, and a client for each service
- * that it was used for. Any thread, unless a comment says otherwise.
+ * that it was used for. It lives until its last user has dropped it: the
+ * channel, and where servers come and go the calls in progress. Any thread,
+ * unless a comment says otherwise.
  *
  * Called by: channel.c (all). */
 #ifndef VC_RPC_SUBCHANNEL_H
@@ -16,13 +18,28 @@
 
 struct vc__subchannel {
     struct vc__pool *pool;
+    struct vc__pools *pools; /* it is one of these */
 
     /* One for each service used, the newest first. Added under the channel's
      * lock. */
     _Atomic(struct vc__client *) clients;
     atomic_bool first_used;
     struct vc__client first; /* the first one needs no allocation */
-    bool last;               /* closing: no other channel uses the pool */
+
+    atomic_uint users;
+    struct vc__task drop; /* by the last user */
+    /* Called on the holder, by a task, when all is closed: frees it. */
+    void (*gone)(struct vc__subchannel *s);
+    void *owner; /* for gone() */
+
+    /* Of the thread that closes the channel, which is a user; then of the
+     * holder. */
+    bool left; /* the pool */
+    bool last; /* no other channel uses the pool */
+
+    /* Of rpc/balance/changes.c, under its lock. */
+    struct cds_list_head node;
+    unsigned round; /* of the last change that has named it */
 };
 
 /* What the clients of a channel have in common. */
@@ -32,10 +49,12 @@ struct vc__client_opts {
      * idle session costs. */
     pthread_mutex_t *lock;
     const atomic_bool *closing; /* true: further clients are closed at once */
+    atomic_bool *used;          /* set when a client is made */
 };
 
-/* Gets the pool for these options. False if memory is short; then nothing must
- * be closed. Called by vc_channel_open(), on zeroed memory. */
+/* Gets the pool for these options, and has one user, the caller, who has zeroed
+ * the memory and sets gone() and owner. False if memory is short; then nothing
+ * must be dropped. Called by servers.c and changes.c. */
 bool vc__subchannel_open(struct vc__subchannel *s, struct vc__pools *pools,
                          const struct vc__pool_opts *opts);
 
@@ -45,17 +64,26 @@ struct vc__client *vc__subchannel_client(struct vc__subchannel *s,
                                          const struct vc_service *service,
                                          const struct vc__client_opts *opts);
 
-/* The next four are called by vc_channel_close(), in this order, on its
- * thread. Leaves the pool, after `closing` was set. */
-void vc__subchannel_leave(struct vc__subchannel *s, struct vc__pools *pools);
+/* One user more. The caller is one, or is in a read-side critical section in
+ * which it has found the subchannel. */
+static inline void
+vc__subchannel_hold(struct vc__subchannel *s)
+{
+    /* Release: pairs with the acquire in set_drop() of changes.c. RCU orders
+     * both, but ThreadSanitizer does not see that. */
+    atomic_fetch_add_explicit(&s->users, 1, memory_order_release);
+}
+
+/* One user less. With the last one the clients and the pool are closed, by a
+ * task; no call uses them. The engine lives until gone() was called, or longer
+ * than this function runs, as the caller has entered the channel. */
+void vc__subchannel_put(struct vc__subchannel *s);
+
+/* The next two are called by vc_channel_close(), in this order, on its thread,
+ * for a subchannel that it uses. Leaves the pool, after `closing` was set. */
+void vc__subchannel_leave(struct vc__subchannel *s);
 /* Ends the calls of its clients, and what waits in vc__pool_connect() for this
  * owner. */
 void vc__subchannel_cancel(struct vc__subchannel *s, const void *owner);
-/* Frees the clients, and begins to close the pool with the last channel that
- * used it. The channel has no users any more. */
-void vc__subchannel_close(struct vc__subchannel *s);
-/* Waits until the pool is closed, and frees it. So several are closed at a
- * time. */
-void vc__subchannel_await(struct vc__subchannel *s);
 
 #endif

@@ -199,6 +199,7 @@ vc__attempt_release(struct vc__attempt *u)
     if (u->request.send != &u->send)
         long_put(caa_container_of(u->request.send, struct long_send, send));
     u->request.send = &u->send;
+    vc__attempt_unhold(u);
     if (u->packed != NULL)
         metadata_drop(u);
     if (u->reply_metadata != NULL)
@@ -404,6 +405,7 @@ vc__attempt_init(struct vc__attempt *u, struct vc_channel *channel,
     u->request.send = &u->send;
     vc__send_clear(&u->send);
     u->channel = channel;
+    u->held = NULL;
     u->before = NULL;
     u->answered = false;
     u->service = service;
@@ -449,13 +451,29 @@ is_throttled(struct vc_channel *channel, struct vc__pool *pool, uint64_t now)
     return true;
 }
 
+/* For vc__attempt_start(): the attempt may end, and be freed, before this
+ * returns, so its server is held. */
+static inline void
+attempt_send(struct vc__attempt *u)
+{
+    struct vc__subchannel *held = u->held;
+
+    if (held != NULL)
+        vc__subchannel_hold(held);
+    vc__client_start(u->client, &u->request);
+    if (held != NULL)
+        vc__subchannel_put(held);
+}
+
 void
 vc__attempt_start(struct vc__attempt *u, uint64_t now, uint64_t due)
 {
     struct vc__send *send = u->request.send;
 
-    u->client = vc__channel_pick(u->channel, u->service, u->before, now);
+    u->client =
+        vc__channel_pick(u->channel, u->service, u->before, now, &u->held);
     if (u->client == NULL) {
+        u->before = NULL; /* it may be gone */
         fail_unsent(u, VC_RESOURCE_EXHAUSTED, "out of memory");
         return;
     }
@@ -474,7 +492,7 @@ vc__attempt_start(struct vc__attempt *u, uint64_t now, uint64_t due)
     send->due = due;
     send->frame.deadline = vc__deadline_left(due, now);
     send->fresh = true;
-    vc__client_start(u->client, &u->request);
+    attempt_send(u);
 }
 
 bool

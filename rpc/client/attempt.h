@@ -37,7 +37,9 @@ struct vc__attempt {
     struct vc__request request;
     struct vc__send send; /* used unless prepare packs the request */
     struct vc_channel *channel;
-    struct vc__client *client;     /* set by start; NULL: it could not begin */
+    struct vc__client *client; /* set by start; NULL: it could not begin */
+    struct vc__subchannel
+        *held; /* to put when the attempt has ended; or NULL */
     const struct vc__pool *before; /* where the last attempt of the call went,
                                       this one once it is started; or NULL */
     const struct vc_service *service;
@@ -79,6 +81,16 @@ void vc__attempt_init(struct vc__attempt *u, struct vc_channel *channel,
  * VC_INVALID_ARGUMENT or VC_RESOURCE_EXHAUSTED, as this thread's last error;
  * then nothing must be released. */
 enum vc_status vc__attempt_prepare(struct vc__attempt *u);
+/* Lets go of the server, once the attempt has ended, or was abandoned; nothing
+ * must be left of it. Called before its channel is left. */
+static inline void
+vc__attempt_unhold(struct vc__attempt *u)
+{
+    if (u->held != NULL)
+        vc__subchannel_put(u->held);
+    u->held = NULL;
+}
+
 /* Frees what an attempt has that was not started, has ended or was abandoned;
  * except the reply. */
 void vc__attempt_release(struct vc__attempt *u);

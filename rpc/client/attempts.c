@@ -94,6 +94,7 @@ facts_of(const struct vc__attempts *a, const struct vc__attempt *u,
         .attempt = a->number - a->moved,
         .has_pushback = u->has_pushback || lasts,
         .pushback_ms = lasts ? -1 : u->pushback_ms,
+        .nowhere = u->before != NULL && u->before->opts.nowhere,
         .elsewhere = !u->answered &&
                      vc__channel_elsewhere(u->channel, u->before, a->moved),
         .took_us = now - a->began,
@@ -134,6 +135,10 @@ vc__attempts_next(struct vc__attempts *a, struct vc__attempt *u,
 
     if (retry == VC__RETRY_STARVED)
         vc__channel_count(c, VC__POOL_CALLS_NOT_RETRIED);
+    if (u->error.status == VC_UNAVAILABLE)
+        vc__channel_lost(c, now);
+    if (retry == VC__RETRY_ELSEWHERE && facts.nowhere)
+        return true; /* there was no attempt yet */
     if (retry != VC__RETRY_AGAIN && retry != VC__RETRY_ELSEWHERE)
         return false;
     vc__channel_count(c, VC__POOL_CALLS_RETRIED);
@@ -154,13 +159,16 @@ void
 vc__attempts_expired(const struct vc__attempts *a, struct vc__attempt *u,
                      enum vc_outcome outcome)
 {
-    const struct vc__pool *pool =
-        u->before != NULL ? u->before : u->channel->subs->pool;
-    char target[VC__TARGET_TEXT];
+    const struct vc__pool *pool = u->before;
+    char target[VC__TARGET_TEXT] = "";
 
-    vc__target_text(&pool->opts.target, target);
-    vc__error_put(&u->error, VC_DEADLINE_EXCEEDED,
-                  "%s.%s: no answer within %u ms from %s", u->service->name,
-                  u->method->name, a->ms, target);
+    if (pool != NULL && !pool->opts.nowhere)
+        vc__target_text(&pool->opts.target, target);
+    vc__error_put(&u->error, VC_DEADLINE_EXCEEDED, "%s.%s: %s within %u ms%s%s",
+                  u->service->name, u->method->name,
+                  pool != NULL && pool->opts.nowhere
+                      ? "the channel's servers were not known"
+                      : "no answer",
+                  a->ms, target[0] == '\0' ? "" : " from ", target);
     u->error.outcome = outcome;
 }

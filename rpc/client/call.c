@@ -246,6 +246,7 @@ blocking_run(struct blocking *b, const struct what *w)
             go_on(b, w);
         else
             vc__retry_good(&channel->budget);
+        vc__attempt_unhold(&b->attempt);
         vc__channel_leave(channel);
     }
     vc__attempts_end(&b->attempts);

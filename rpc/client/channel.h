@@ -17,10 +17,9 @@
 #include <verbcall/channel.h>
 #include <verbcall/service.h>
 
-#include "rpc/balance/picker.h"
+#include "rpc/balance/servers.h"
 #include "rpc/client/retry.h"
 #include "rpc/client/retry_wait.h"
-#include "rpc/balance/subchannel.h"
 #include "rpc/runtime.h"
 #include "transport/core/waiter.h"
 
@@ -28,10 +27,7 @@ struct vc_channel {
     struct vc__handle handle;
     struct vc_runtime *runtime;
     struct vc__progress *progress;
-    struct vc__subchannel *subs; /* set once; `only`, unless there are more */
-    unsigned n_subs;
-    struct vc__subchannel only;
-    struct vc__picker picker;
+    struct vc__servers servers;
     uint32_t call_ms;
     struct vc__client_opts client_opts;
     size_t reply_memory;
@@ -90,20 +86,26 @@ vc__channel_call_ms(const struct vc_channel *c, const struct vc_method *method)
 
 /* Chooses a server for an attempt, another than `before`, the pool of the
  * attempt before (or NULL), where one is connected. Returns the channel's
- * client of this service there; made at first use, and freed with the channel.
- * NULL if memory is short. The caller must have entered the channel. Called
- * when an attempt or a stream starts. */
+ * client of this service there; made at first use, and freed with the server.
+ * NULL if memory is short. *held, unless it is NULL, is that server, which the
+ * caller must put when the attempt has ended, before it leaves the channel. The
+ * caller must have entered the channel. Called when an attempt or a stream
+ * starts. */
 struct vc__client *vc__channel_pick(struct vc_channel *c,
                                     const struct vc_service *service,
-                                    const struct vc__pool *before,
-                                    uint64_t now);
+                                    const struct vc__pool *before, uint64_t now,
+                                    struct vc__subchannel **held);
 
 /* True if an attempt that could not be sent by this pool may be sent to another
  * server at once: the channel has one that is not known to fail, and the call
  * has moved less often than there are others, and eight times at most. Called
  * when an attempt has failed. */
-bool vc__channel_elsewhere(const struct vc_channel *c,
-                           const struct vc__pool *before, unsigned moved);
+bool vc__channel_elsewhere(struct vc_channel *c, const struct vc__pool *before,
+                           unsigned moved);
+
+/* An attempt ended with VC_UNAVAILABLE: the channel's resolver, if it has one,
+ * may ask again. Called when an attempt has failed. Not under a lock. */
+void vc__channel_lost(struct vc_channel *c, uint64_t now);
 
 /* The most bytes that the server accepts in a request, as far as the channel
  * knows; VC__MESSAGE_MAX before it was connected, or if there are several

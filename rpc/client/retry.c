@@ -87,7 +87,8 @@ goes_elsewhere(const struct vc__retry_facts *f)
     return f->elsewhere && f->status != VC_CANCELLED &&
            f->status != VC_DEADLINE_EXCEEDED &&
            f->outcome == VC_OUTCOME_NOT_EXECUTED &&
-           !(f->call_flags & VC_CALL_NO_RETRY) && f->left_us > 0;
+           (f->nowhere || !(f->call_flags & VC_CALL_NO_RETRY)) &&
+           f->left_us > 0;
 }
 
 /* Microseconds until the next attempt: the server's pushback, or the backoff

@@ -48,6 +48,7 @@ struct vc__retry_facts {
     bool has_pushback;     /* the server has sent a pushback: */
     int32_t pushback_ms;   /* in milliseconds; below 0: no retry */
     bool elsewhere;        /* no server has it, and another may be tried */
+    bool nowhere;          /* there was no server yet to send it to */
     uint64_t took_us;      /* by this attempt, in microseconds */
     uint64_t left_us;      /* to the deadline; UINT64_MAX: no deadline */
 };

@@ -27,13 +27,16 @@ is_at_hand(const struct vc__client_stream *c)
 
 /* For vc__client_stream_again(): asks rpc/client/retry.h, and counts what it
  * says. True if another attempt is to follow after *wait_us: at the same
- * server, as messages may be added to the call there meanwhile. */
+ * server, as messages may be added to the call there meanwhile; unless none was
+ * known yet. */
 static bool
 policy_allows(struct vc__client_stream *c, const struct vc__error *error,
               uint64_t now, uint64_t *wait_us)
 {
     struct vc_channel *channel = c->channel;
     struct vc__attempts *a = &c->attempts;
+    const struct vc__pool *pool = c->client->pool;
+    bool nowhere = pool->opts.nowhere;
     enum vc__retry retry;
     /* Relaxed: the values must only differ. */
     uint64_t seed = now ^ atomic_fetch_add_explicit(
@@ -44,6 +47,8 @@ policy_allows(struct vc__client_stream *c, const struct vc__error *error,
         .outcome = error->outcome,
         .call_flags = a->flags,
         .attempt = a->number,
+        .nowhere = nowhere,
+        .elsewhere = nowhere && vc__channel_elsewhere(channel, pool, 0),
         .took_us = now - a->began,
         .left_us = a->due == VC__FOREVER ? UINT64_MAX
                    : a->due > now        ? a->due - now
@@ -59,6 +64,10 @@ policy_allows(struct vc__client_stream *c, const struct vc__error *error,
     }
     retry = vc__retry_again(&channel->retry, &channel->budget, &facts, &seed,
                             wait_us);
+    if (error->status == VC_UNAVAILABLE)
+        vc__channel_lost(channel, now);
+    if (retry == VC__RETRY_ELSEWHERE)
+        return true;
     if (retry == VC__RETRY_STARVED)
         vc__channel_count(channel, VC__POOL_CALLS_NOT_RETRIED);
     if (retry == VC__RETRY_AGAIN)
@@ -265,14 +274,19 @@ renewed_new(struct vc__client_stream *c)
     return r;
 }
 
-/* For stream_again_resume(): makes the CALL of the next attempt. False if
- * memory is short. */
+/* For stream_again_resume(): makes the CALL of the next attempt, to a server
+ * that is chosen now if none was known before. False if memory is short. */
 static bool
 stream_again_renew(struct vc__client_stream *c, uint64_t now)
 {
     struct renewed *r;
 
-    c->attempts.number++;
+    if (c->client->pool->opts.nowhere) {
+        if (!vc__client_stream_pick(c, now))
+            return false;
+    } else {
+        c->attempts.number++;
+    }
     r = renewed_new(c);
     if (r == NULL)
         return false;

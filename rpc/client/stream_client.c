@@ -53,6 +53,7 @@ vc__client_stream_end(struct vc__client_stream *c, enum vc__stream_event why,
     /* The frames that waited for a link with the request. */
     cds_list_for_each_entry_safe (send, next, &c->request.queued, node)
         send->done(send, VC__SEND_LOST);
+    vc__client_stream_unhold(c);
     vc__channel_leave(c->channel);
     vc__stream_put(&c->stream);
 }
@@ -180,19 +181,33 @@ stream_client_on_failed(struct vc__request *r, const struct vc__error *why)
         vc__client_stream_end(c, VC__STREAM_EV_LINK_LOST, &error);
 }
 
-/* Any thread. Enters the channel; false if the call has ended: then the channel
- * may be closed. A stream whose message was lost ends before its call. */
+/* Any thread. Enters the channel, and holds its server, for client_leave();
+ * false if the call has ended: then the channel may be closed. A stream whose
+ * message was lost ends before its call. */
 static bool
-client_enter(struct vc__client_stream *c)
+client_enter(struct vc__client_stream *c, struct vc__subchannel **held)
 {
     bool enters;
 
     pthread_mutex_lock(&c->stream.lock);
     enters = !c->over;
-    if (enters)
+    if (enters) {
         vc__channel_enter(c->channel);
+        *held = c->held;
+        if (*held != NULL)
+            vc__subchannel_hold(*held);
+    }
     pthread_mutex_unlock(&c->stream.lock);
     return enters;
+}
+
+/* Any thread, after client_enter(). The stream may be freed. */
+static void
+client_leave(struct vc_channel *channel, struct vc__subchannel *held)
+{
+    if (held != NULL)
+        vc__subchannel_put(held);
+    vc__channel_leave(channel);
 }
 
 /* What the thread that abandons the call must do. */
@@ -239,10 +254,11 @@ client_give_up(struct vc_stream *s, const struct vc__error *why)
     struct vc__client_stream *c = vc__client_stream_of(s);
     struct vc_channel *channel = c->channel;
     struct vc__error error = *why;
+    struct vc__subchannel *held;
     enum give_up what;
     bool mine;
 
-    if (!client_enter(c))
+    if (!client_enter(c, &held))
         return true;
     what = give_up_begin(c, why);
     mine = what == GIVE_UP_REST;
@@ -262,7 +278,7 @@ client_give_up(struct vc_stream *s, const struct vc__error *why)
                               &error);
         vc__engine_kick(&channel->progress->engine);
     }
-    vc__channel_leave(channel);
+    client_leave(channel, held);
     return mine;
 }
 
@@ -392,13 +408,14 @@ client_put(struct vc_stream *s, struct vc__send *send)
 {
     struct vc__client_stream *c = vc__client_stream_of(s);
     struct vc_channel *channel = c->channel;
+    struct vc__subchannel *held;
     bool good = false, ended = false;
     unsigned starts;
 
-    while (!good && !ended && client_enter(c)) {
+    while (!good && !ended && client_enter(c, &held)) {
         good = parked_add(c, send, &starts) ||
                vc__client_add(c->client, &c->request, send);
-        vc__channel_leave(channel);
+        client_leave(channel, held);
         if (good)
             break;
         decision_await(c, starts);
@@ -412,12 +429,15 @@ client_put(struct vc_stream *s, struct vc__send *send)
 static void
 client_expire(struct vc_stream *s)
 {
+    struct vc__client_stream *c = vc__client_stream_of(s);
+    struct vc_channel *channel = c->channel;
+    struct vc__subchannel *held;
     struct vc__error error;
 
-    if (!client_enter(vc__client_stream_of(s)))
+    if (!client_enter(c, &held))
         return;
     vc__stream_late(s, &error);
-    vc__channel_leave(vc__client_stream_of(s)->channel);
+    client_leave(channel, held);
     give_up_await(s, &error);
 }
 

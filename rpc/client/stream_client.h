@@ -30,6 +30,8 @@ struct vc__client_stream {
     uint8_t *metadata; /* of the CALL, packed; or NULL */
     struct vc_channel *channel;
     struct vc__client *client;
+    struct vc__subchannel *held; /* to put when the call has ended; or NULL */
+    const struct vc_service *of;
     const struct vc_method *type;
     bool given_up; /* the stream's lock: cancelled or expired */
     struct vc__reply_metadata
@@ -95,6 +97,14 @@ struct vc__client_stream *vc__client_stream_new(void);
 enum vc_status vc__client_stream_limit(struct vc__client_stream *c,
                                        const struct vc_call_opts *opts,
                                        uint64_t now);
+
+/* Chooses a server: sets c->client, and c->held. False if memory is short.
+ * Called before the start, with the channel entered; and on the holder for a
+ * further attempt of a call that waited until the servers were known. */
+bool vc__client_stream_pick(struct vc__client_stream *c, uint64_t now);
+/* Lets go of the server, before the channel is left: the call has ended, or is
+ * not started. */
+void vc__client_stream_unhold(struct vc__client_stream *c);
 
 /* Called after vc__client_start(), by the thread that opens the stream, or on
  * the holder for a further attempt: the client has the request. From now on the

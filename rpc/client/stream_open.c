@@ -127,12 +127,46 @@ events_join(struct vc__client_stream *c, struct vc__stream_events *events)
         vc__stream_events_hurry(&c->stream);
 }
 
+bool
+vc__client_stream_pick(struct vc__client_stream *c, uint64_t now)
+{
+    struct vc__subchannel *held, *former;
+    struct vc__client *client =
+        vc__channel_pick(c->channel, c->of, NULL, now, &held);
+
+    if (client == NULL)
+        return false;
+    pthread_mutex_lock(&c->stream.lock);
+    former = c->held;
+    c->held = held;
+    c->client = client;
+    c->stream.target =
+        client->pool->opts.nowhere ? NULL : &client->pool->opts.target;
+    pthread_mutex_unlock(&c->stream.lock);
+    if (former != NULL)
+        vc__subchannel_put(former);
+    return true;
+}
+
+void
+vc__client_stream_unhold(struct vc__client_stream *c)
+{
+    if (c->held != NULL)
+        vc__subchannel_put(c->held);
+    c->held = NULL;
+}
+
 /* Starts the call, which takes a reference, for stream_begin(). The call may be
- * cancelled as soon as it has joined. */
+ * cancelled as soon as it has joined. Holds the server meanwhile, as the call
+ * may end. */
 static void
 call_start(struct vc__client_stream *c, uint64_t now,
            struct vc__stream_events *events)
 {
+    struct vc__subchannel *held = c->held;
+
+    if (held != NULL)
+        vc__subchannel_hold(held);
     c->stream.due = c->call.due = c->attempts.due;
     c->stream.timeout_ms = c->attempts.ms;
     if (events != NULL)
@@ -145,6 +179,8 @@ call_start(struct vc__client_stream *c, uint64_t now,
     vc__stream_hold(&c->stream); /* for the call */
     vc__client_start(c->client, &c->request);
     vc__client_stream_started(c);
+    if (held != NULL)
+        vc__subchannel_put(held);
 }
 
 /* Does all that may fail, for stream_begin(), with the channel entered. After
@@ -160,10 +196,11 @@ stream_open_prepare(struct vc__client_stream *c,
         status = call_pack(c, request);
     if (status != VC_OK)
         return status;
-    c->client = vc__channel_pick(c->channel, service, NULL, now);
-    if (c->client == NULL)
+    c->of = service;
+    if (!vc__client_stream_pick(c, now))
         return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
-    c->stream.target = &c->client->pool->opts.target;
+    /* Until there are servers, no thread adds messages to the call. */
+    c->parked = c->client->pool->opts.nowhere;
     return vc__client_stream_limit(c, opts, now);
 }
 
@@ -205,6 +242,7 @@ stream_begin(struct vc_channel *channel, const struct vc_service *service,
     vc__channel_enter(channel);
     status = stream_open_prepare(c, service, request, &opts, now);
     if (status != VC_OK) {
+        vc__client_stream_unhold(c);
         vc__channel_leave(channel);
         vc__client_stream_free(c);
         return status;

@@ -158,7 +158,7 @@ on_done(struct vc__send *send, enum vc__send_end end)
 static struct vc__link *
 link_of(struct scene *s)
 {
-    const struct vc__peer *peer = s->channel->only.pool->peer;
+    const struct vc__peer *peer = s->channel->servers.only->pool->peer;
 
     return &cds_list_first_entry(&peer->links, struct vc__pool_link, node)
                 ->link;

@@ -307,7 +307,8 @@ query(struct ibv_qp *qp)
 static struct ibv_qp_attr
 client_qp(struct ends *e)
 {
-    struct cds_list_head *links = &e->channels[0]->only.pool->peer->links;
+    struct cds_list_head *links =
+        &e->channels[0]->servers.only->pool->peer->links;
 
     return query(
         link_qp(&cds_list_entry(links->next, struct vc__pool_link, node)->link)
@@ -381,7 +382,7 @@ inline_is_granted(const struct inlines *n)
     ends_meet(&e, 0, 0);
     channel_open(&e, 0);
     call_is_good(&e, 0);
-    pool = e.channels[0]->only.pool;
+    pool = e.channels[0]->servers.only->pool;
     qp = link_qp(
         &cds_list_entry(pool->peer->links.next, struct vc__pool_link, node)
              ->link);

@@ -83,8 +83,8 @@ call_is_good(struct vc_channel *c)
 static void
 goes_over(struct vc_channel *c, const char *device)
 {
-    struct vc__pool_link *pl = cds_list_entry(c->only.pool->peer->links.next,
-                                              struct vc__pool_link, node);
+    struct vc__pool_link *pl = cds_list_entry(
+        c->servers.only->pool->peer->links.next, struct vc__pool_link, node);
 
     assert_string_equal(
         ibv_get_device_name(link_device(&pl->link)->verbs->device), device);

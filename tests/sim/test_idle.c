@@ -119,7 +119,7 @@ links_make(struct rig *r, bool bound)
 static struct vc__link *
 idle_link(struct rig *r)
 {
-    struct vc__pool *p = r->channel->only.pool;
+    struct vc__pool *p = r->channel->servers.only->pool;
     struct vc__pool_link *pl;
     struct vc__link *link = NULL;
 
@@ -409,7 +409,8 @@ a_pool_without_links_looks_for_idle_ones_no_more(void **state)
     assert_non_null(strstr(text, "no connection since the last was lost: "));
     assert_null(strstr(text, "no call has been made yet"));
     vc_runtime_stop(p.runtime);
-    assert_false(vc__timer_running(&p.channels[0][0]->only.pool->look));
+    assert_false(
+        vc__timer_running(&p.channels[0][0]->servers.only->pool->look));
     vc_channel_close(p.channels[0][0]);
     vc_runtime_free(p.runtime);
     assert_int_equal(fake_end(), 0);

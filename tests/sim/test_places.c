@@ -54,9 +54,9 @@ link_of(struct vc_channel *c)
 {
     struct vc__pool_link *pl;
 
-    pthread_mutex_lock(&c->only.pool->lock);
-    pl = atomic_load(&c->only.clients)->session->link;
-    pthread_mutex_unlock(&c->only.pool->lock);
+    pthread_mutex_lock(&c->servers.only->pool->lock);
+    pl = atomic_load(&c->servers.only->clients)->session->link;
+    pthread_mutex_unlock(&c->servers.only->pool->lock);
     return pl;
 }
 

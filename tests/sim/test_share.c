@@ -264,7 +264,7 @@ caller_main(void *arg)
 static struct vc__link *
 the_link(struct rig *r)
 {
-    struct vc__pool *p = r->channels[0]->only.pool;
+    struct vc__pool *p = r->channels[0]->servers.only->pool;
     struct vc__link *link;
 
     pthread_mutex_lock(&p->lock);

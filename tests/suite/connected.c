@@ -27,7 +27,7 @@ connected_query(struct ibv_qp *qp, struct ibv_qp_attr *attr)
 struct vc__link *
 connected_link(struct vc_channel *channel)
 {
-    struct vc__pool *p = channel->only.pool;
+    struct vc__pool *p = channel->servers.only->pool;
     struct vc__link *link;
 
     pthread_mutex_lock(&p->lock);

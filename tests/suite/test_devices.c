@@ -94,7 +94,7 @@ call_is_good(struct vc_channel *channel)
 static void
 goes_over(struct vc_channel *channel, const char *device)
 {
-    struct vc__pool *pool = channel->only.pool;
+    struct vc__pool *pool = channel->servers.only->pool;
     struct vc__pool_link *pl;
 
     pthread_mutex_lock(&pool->lock);

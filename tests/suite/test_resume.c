@@ -199,7 +199,7 @@ server_links_consider(struct error *e)
 static void
 client_links_consider(struct error *e)
 {
-    struct vc__pool *pool = e->bench->channels[0]->only.pool;
+    struct vc__pool *pool = e->bench->channels[0]->servers.only->pool;
     struct vc__pool_link *pl;
 
     pthread_mutex_lock(&pool->lock);

@@ -152,7 +152,7 @@ blow_run(struct vc__task *task)
 static void
 link_break(struct vc_channel *channel)
 {
-    struct blow b = {.task.run = blow_run, .pool = channel->only.pool};
+    struct blow b = {.task.run = blow_run, .pool = channel->servers.only->pool};
 
     vc__waiter_init(&b.over);
     vc__engine_post(b.pool->engine, &b.task);

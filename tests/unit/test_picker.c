@@ -19,6 +19,7 @@
 
 static struct vc__pool pools[N];
 static struct vc__subchannel subs[N];
+static struct vc__server_set *set;
 static struct vc__picker picker;
 static unsigned got[N];
 static const struct vc_service service;
@@ -55,10 +56,13 @@ fresh(enum vc__policy policy)
 {
     memset(pools, 0, sizeof pools);
     memset(subs, 0, sizeof subs);
+    vc__server_set_free(set);
+    set = vc__server_set_new(N, NULL);
     memset(got, 0, sizeof got);
     picker = (struct vc__picker){.policy = policy};
     for (unsigned i = 0; i < N; i++) {
         subs[i].pool = &pools[i];
+        set->sub[i] = &subs[i];
         atomic_store(&pools[i].prompt_at, UINT64_MAX);
         health_set(i, VC__POOL_READY);
     }
@@ -70,7 +74,7 @@ pick_after(const struct vc__pool *before, uint64_t seed)
     const struct vc__pick pick = {
         .service = &service, .before = before, .now = 1, .seed = seed};
 
-    return (unsigned)(vc__picker_pick(&picker, subs, N, &pick) - subs);
+    return (unsigned)(vc__picker_pick(&picker, set, &pick) - subs);
 }
 
 static uint64_t
@@ -295,15 +299,15 @@ if_all_fail_one_is_chosen_all_the_same(void **state)
         for (unsigned i = 0; i < N; i++)
             health_set(i, VC__POOL_FAILING);
         pick_after(NULL, 7);
-        assert_false(vc__picker_elsewhere(subs, N, NULL));
+        assert_false(vc__picker_elsewhere(set, NULL));
         health_set(3, VC__POOL_IDLE);
         assert_int_equal(3, pick_after(NULL, 7));
-        assert_true(vc__picker_elsewhere(subs, N, &pools[0]));
-        assert_false(vc__picker_elsewhere(subs, N, &pools[3]));
+        assert_true(vc__picker_elsewhere(set, &pools[0]));
+        assert_false(vc__picker_elsewhere(set, &pools[3]));
         health_set(0, VC__POOL_READY); /* the other is not connected */
-        assert_false(vc__picker_elsewhere(subs, N, &pools[0]));
+        assert_false(vc__picker_elsewhere(set, &pools[0]));
         health_set(3, VC__POOL_READY);
-        assert_true(vc__picker_elsewhere(subs, N, &pools[0]));
+        assert_true(vc__picker_elsewhere(set, &pools[0]));
     }
 }
 

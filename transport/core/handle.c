@@ -69,6 +69,7 @@ kind_name(enum vc__kind kind)
         [VC__CANCELLER] = "canceller",
         [VC__HEALTH] = "health service",
         [VC__CLOSURES] = "closure queue",
+        [VC__RESOLVER] = "resolver",
         [VC__MESSAGE] = "message that was received",
     };
 

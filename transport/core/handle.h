@@ -28,6 +28,7 @@ enum vc__kind {
     VC__CANCELLER,
     VC__HEALTH,
     VC__CLOSURES,
+    VC__RESOLVER,
     VC__MESSAGE, /* that the program received */
 };
 

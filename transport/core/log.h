@@ -32,6 +32,8 @@
     X(TRANSPORT, INFO, "transports that calls use")                            \
     X(LISTEN, INFO, "addresses that servers listen at")                        \
     X(LISTEN_LOST, ERROR, "addresses that servers have lost")                  \
+    X(SERVERS, INFO, "servers that come and go")                               \
+    X(RESOLVER, WARNING, "targets that are not resolved")                      \
     X(SERVER, INFO, "servers that are drained or closed")                      \
     X(WAITS, WARNING, "servers whose end waits for calls")                     \
     X(OVERLOAD, WARNING, "servers that shed calls")                            \

@@ -1,0 +1,416 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * See rpc/balance/changes.h. */
+#include "rpc/balance/changes.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <urcu-bp.h>
+
+#include "rpc/balance/resolver.h"
+#include "rpc/runtime.h"
+#include "transport/core/log.h"
+
+void
+vc__changes_lock(struct vc__changes *ch)
+{
+    pthread_mutex_lock(&ch->lock);
+}
+
+void
+vc__changes_unlock(struct vc__changes *ch)
+{
+    pthread_mutex_unlock(&ch->lock);
+}
+
+bool
+vc__changes_have(struct vc__changes *ch)
+{
+    bool known;
+
+    pthread_mutex_lock(&ch->lock);
+    known = ch->known;
+    pthread_mutex_unlock(&ch->lock);
+    return known;
+}
+
+/* --- making a set: for vc__changes_set(), under the lock ------------------- */
+
+/* The server of this target in the present set, which looks first where it
+ * mostly is: at place i. NULL: there is none. */
+static struct vc__subchannel *
+server_find(const struct vc__server_set *set, const char *target, unsigned i)
+{
+    if (set->about == NULL)
+        return NULL;
+    for (unsigned k = 0; k < set->n; k++) {
+        unsigned at = (i + k) % set->n;
+
+        if (strcmp(set->about[at].target, target) == 0)
+            return set->sub[at];
+    }
+    return NULL;
+}
+
+/* Makes the subchannel of a new server. NULL, with the error as this thread's
+ * last, if its target is malformed or memory is short. */
+static struct vc__subchannel *
+server_make(struct vc__changes *ch, const char *target)
+{
+    struct vc__subchannel *s;
+    struct vc__pool_opts opts;
+
+    if (vc__target_opts_fill(&ch->opts, &opts, target) != VC_OK)
+        return NULL;
+    s = vc__servers_add(ch->servers, &opts);
+    if (s == NULL)
+        vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
+    else
+        cds_list_add_tail(&s->node, &ch->alive);
+    return s;
+}
+
+/* True if the target of entry i of `about` is in an entry before it that has a
+ * new server; only n entries of sub are set. */
+static bool
+is_named_twice(const struct vc__server_set *set, unsigned n, const char *target)
+{
+    for (unsigned i = 0; i < n; i++) {
+        if (strcmp(set->about[i].target, target) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* What a change did. */
+struct tally {
+    unsigned come, gone;
+};
+
+/* Fills the new set, whose `about` has n entries; drops those that name a
+ * server for the second time. False, with the error as this thread's last, if a
+ * server cannot be made: then set->n are filled. */
+static bool
+set_fill(struct vc__changes *ch, struct vc__server_set *set, unsigned n,
+         struct tally *tally)
+{
+    const struct vc__server_set *former = atomic_load(&ch->servers->set);
+
+    set->n = 0;
+    for (unsigned i = 0; i < n; i++) {
+        const char *target = set->about[i].target;
+        struct vc__subchannel *s = server_find(former, target, set->n);
+        bool twice = s == NULL ? is_named_twice(set, set->n, target)
+                               : s->round == ch->round;
+
+        if (twice)
+            continue;
+        if (s == NULL) {
+            s = server_make(ch, target);
+            tally->come++;
+        }
+        if (s == NULL)
+            return false;
+        s->round = ch->round;
+        memmove(&set->about[set->n], &set->about[i], sizeof set->about[i]);
+        set->sub[set->n++] = s;
+    }
+    return true;
+}
+
+/* Drops the servers of a set that this round has not named, or, of one that
+ * could not be filled, the new ones: those that it has. */
+static void
+set_drop(struct vc__changes *ch, const struct vc__server_set *set,
+         struct tally *tally)
+{
+    for (unsigned i = 0; i < set->n; i++) {
+        /* Acquire: pairs with vc__subchannel_hold(). */
+        atomic_load_explicit(&set->sub[i]->users, memory_order_acquire);
+        if (set->sub[i]->round != ch->round) {
+            vc__subchannel_put(set->sub[i]);
+            tally->gone++;
+        }
+    }
+}
+
+/* A change that failed: drops the servers that it has made. */
+static void
+set_undo(struct vc__changes *ch, struct vc__server_set *set)
+{
+    const struct vc__server_set *former = atomic_load(&ch->servers->set);
+
+    for (unsigned i = 0; i < set->n; i++) {
+        if (server_find(former, set->about[i].target, i) == NULL)
+            vc__subchannel_put(set->sub[i]);
+    }
+    vc__server_set_free(set);
+}
+
+/* Replaces the set, and drops what is only in the former one. */
+static void
+set_publish(struct vc__changes *ch, struct vc__server_set *set,
+            struct tally *tally)
+{
+    struct vc__server_set *former = atomic_load(&ch->servers->set);
+
+    /* Release: pairs with the load in vc__servers_pick(). */
+    atomic_store_explicit(&ch->servers->set, set, memory_order_release);
+    vc__picker_moved(&ch->servers->picker, former, set);
+    synchronize_rcu();
+    set_drop(ch, former, tally);
+    vc__server_set_free(former);
+    ch->failure.status = VC_OK;
+}
+
+/* Logs a change, if it was one. */
+static void
+change_log(const struct vc__changes *ch, unsigned n, const struct tally *tally)
+{
+    if ((tally->come > 0 || tally->gone > 0) &&
+        vc__log_wants(ch->log, VC__LOG_SERVERS))
+        vc__log(ch->log, VC__LOG_SERVERS,
+                "channel to %.200s: %u servers, %u new, %u gone", ch->target, n,
+                tally->come, tally->gone);
+}
+
+/* --- changing -------------------------------------------------------------- */
+
+/* Ends the calls that wait for servers: those that may go to one, with `why`
+ * that says so, do. Under the lock. */
+static void
+nowhere_end(struct vc__changes *ch, const struct vc__error *why)
+{
+    if (ch->nowhere != NULL)
+        vc__pool_nowhere_fail(ch->nowhere->pool, why);
+}
+
+/* There are servers: the place where calls waited for them is dropped. Under
+ * the lock. */
+static void
+servers_known(struct vc__changes *ch)
+{
+    struct vc__error why;
+
+    vc__error_put(&why, VC_UNAVAILABLE, "%.200s: the servers are known since",
+                  ch->target);
+    nowhere_end(ch, &why);
+    ch->nowhere = NULL;
+    ch->known = true;
+}
+
+enum vc_status
+vc__changes_set(struct vc__changes *ch, struct vc__endpoint *endpoints,
+                unsigned n)
+{
+    struct vc__server_set *set = vc__server_set_new(n, endpoints);
+    struct vc__subchannel *nowhere;
+    struct tally tally = {0, 0};
+
+    if (set == NULL)
+        return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
+    pthread_mutex_lock(&ch->lock);
+    ch->round++;
+    if (!set_fill(ch, set, n, &tally)) {
+        set_undo(ch, set);
+        pthread_mutex_unlock(&ch->lock);
+        return vc__error_last()->status;
+    }
+    nowhere = ch->nowhere;
+    if (nowhere != NULL)
+        vc__subchannel_hold(nowhere); /* set_publish() drops it */
+    set_publish(ch, set, &tally);
+    tally.gone -= nowhere != NULL;
+    if (nowhere != NULL) {
+        servers_known(ch);
+        vc__subchannel_put(nowhere);
+    }
+    n = set->n;
+    pthread_mutex_unlock(&ch->lock);
+    change_log(ch, n, &tally);
+    return VC_OK;
+}
+
+void
+vc__changes_fail(struct vc__changes *ch, const char *why)
+{
+    struct vc__error error;
+    bool again;
+
+    vc__error_put(&error, VC_UNAVAILABLE, "%s", why);
+    pthread_mutex_lock(&ch->lock);
+    again = ch->failure.status != VC_OK &&
+            strcmp(ch->failure.text, error.text) == 0;
+    ch->failure = error;
+    nowhere_end(ch, &error);
+    pthread_mutex_unlock(&ch->lock);
+    if (!again && vc__log_wants(ch->log, VC__LOG_RESOLVER))
+        vc__log(ch->log, VC__LOG_RESOLVER, "channel to %.200s: %s", ch->target,
+                why);
+}
+
+void
+vc__changes_again(struct vc__changes *ch, uint64_t now)
+{
+    pthread_mutex_lock(&ch->lock);
+    if (ch->resolver != NULL)
+        vc__resolver_again(ch->resolver, now);
+    pthread_mutex_unlock(&ch->lock);
+}
+
+size_t
+vc__changes_describe(const struct vc__changes *ch, char *text, size_t size)
+{
+    const char *why =
+        ch->failure.status == VC_OK ? "not known yet" : ch->failure.text;
+
+    return (size_t)snprintf(text, size, "no servers: %s\n", why);
+}
+
+/* --- opening and closing --------------------------------------------------- */
+
+/* The first set: one server that leads nowhere. For vc__changes_open(). False
+ * if memory is short. */
+static bool
+nowhere_open(struct vc__changes *ch)
+{
+    struct vc__server_set *set = vc__server_set_new(1, NULL);
+    struct vc__pool_opts opts = ch->opts.pool;
+
+    if (set == NULL)
+        return false;
+    opts.nowhere = true;
+    opts.choice.n = 0;
+    ch->nowhere = set->sub[0] = vc__servers_add(ch->servers, &opts);
+    if (ch->nowhere == NULL) {
+        vc__server_set_free(set);
+        return false;
+    }
+    cds_list_add(&ch->nowhere->node, &ch->alive);
+    atomic_init(&ch->servers->set, set);
+    return true;
+}
+
+/* For vc__changes_open(): what is there before there is a server. NULL if
+ * memory is short. */
+static struct vc__changes *
+changes_new(struct vc__servers *sv, const char *target,
+            const struct vc__target_opts *opts)
+{
+    struct vc__changes *ch = calloc(1, sizeof *ch);
+
+    if (ch == NULL)
+        return NULL;
+    ch->servers = sv;
+    ch->opts = *opts;
+    ch->log = sv->engine->log;
+    ch->target = strdup(target);
+    pthread_mutex_init(&ch->lock, NULL);
+    CDS_INIT_LIST_HEAD(&ch->alive);
+    if (ch->target != NULL && nowhere_open(ch))
+        return ch;
+    vc__changes_free(ch);
+    return NULL;
+}
+
+enum vc_status
+vc__changes_open(struct vc__servers *sv, struct vc__progress *progress,
+                 const struct vc_resolver_type *type, const char *target,
+                 struct vc__target_opts *opts)
+{
+    enum vc_status status = vc__target_opts_choose(opts);
+    struct vc__error error;
+
+    if (status != VC_OK)
+        return status;
+    vc__servers_init(sv, progress);
+    sv->changes = changes_new(sv, target, opts);
+    if (sv->changes == NULL)
+        return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
+    status = vc__resolver_open(&sv->changes->resolver, type, target,
+                               sv->changes, sv->engine);
+    if (status == VC_OK)
+        return VC_OK;
+    error = *vc__error_last();
+    vc__servers_close(sv);
+    return vc__error_raise(&error);
+}
+
+void
+vc__changes_shut(struct vc__changes *ch)
+{
+    struct vc_resolver *resolver;
+
+    pthread_mutex_lock(&ch->lock);
+    resolver = ch->resolver;
+    ch->resolver = NULL;
+    pthread_mutex_unlock(&ch->lock);
+    vc__resolver_close(resolver);
+}
+
+/* One user more, unless it has none: then it is being closed. For
+ * alive_take(). */
+static bool
+server_try_hold(struct vc__subchannel *s)
+{
+    unsigned users = atomic_load(&s->users);
+
+    while (users > 0 &&
+           !atomic_compare_exchange_weak(&s->users, &users, users + 1))
+        ;
+    return users > 0;
+}
+
+/* The next server that was not cancelled in this round, held; NULL: none is
+ * left. For vc__changes_cancel(). */
+static struct vc__subchannel *
+alive_take(struct vc__changes *ch)
+{
+    struct vc__subchannel *s, *found = NULL;
+
+    pthread_mutex_lock(&ch->lock);
+    cds_list_for_each_entry (s, &ch->alive, node) {
+        if (s->round == ch->round || !server_try_hold(s))
+            continue;
+        s->round = ch->round;
+        found = s;
+        break;
+    }
+    pthread_mutex_unlock(&ch->lock);
+    return found;
+}
+
+void
+vc__changes_cancel(struct vc__changes *ch, const void *owner)
+{
+    struct vc__subchannel *s;
+
+    pthread_mutex_lock(&ch->lock);
+    ch->round++;
+    pthread_mutex_unlock(&ch->lock);
+    while ((s = alive_take(ch)) != NULL) {
+        vc__subchannel_leave(s);
+        vc__subchannel_cancel(s, owner);
+        vc__subchannel_put(s);
+    }
+}
+
+void
+vc__changes_gone(struct vc__changes *ch, struct vc__subchannel *s)
+{
+    pthread_mutex_lock(&ch->lock);
+    cds_list_del(&s->node);
+    pthread_mutex_unlock(&ch->lock);
+}
+
+void
+vc__changes_free(struct vc__changes *ch)
+{
+    if (ch == NULL)
+        return;
+    free(ch->target);
+    pthread_mutex_destroy(&ch->lock);
+    free(ch);
+}

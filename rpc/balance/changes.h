@@ -1,0 +1,73 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The servers of a channel that come and go, as its resolver says. Until there
+ * are any, the channel has one subchannel whose pool leads nowhere, where calls
+ * wait (cm/pool/pool.h, "nowhere"). A server that goes is dropped: its
+ * connections are closed when the calls in progress there have ended. Any
+ * thread, unless a comment says otherwise.
+ *
+ * Called by: servers.c (all). */
+#ifndef VC_RPC_CHANGES_H
+#define VC_RPC_CHANGES_H
+
+#include "rpc/balance/servers.h"
+
+struct vc_resolver;
+struct vc_resolver_type;
+
+struct vc__changes {
+    struct vc__servers *servers;
+    struct vc__target_opts opts;
+    struct vc__log *log;
+    struct vc_resolver *resolver; /* NULL: it could not be opened */
+    char *target;
+
+    pthread_mutex_t lock;
+    struct cds_list_head alive;     /* lock; subchannels, also dropped ones */
+    unsigned round;                 /* lock; counts changes */
+    bool known;                     /* lock; there are servers */
+    struct vc__subchannel *nowhere; /* lock; NULL: dropped */
+    struct vc__error failure;       /* lock; the last, or VC_OK */
+};
+
+/* Gives a channel whose target is for this type of resolver one server that
+ * leads nowhere, and opens the resolver. After an error nothing must be closed.
+ * Called by vc_channel_open(), instead of vc__servers_open(). */
+enum vc_status vc__changes_open(struct vc__servers *sv,
+                                struct vc__progress *progress,
+                                const struct vc_resolver_type *type,
+                                const char *target,
+                                struct vc__target_opts *opts);
+
+/* These are the servers from now on: n, at least 1. Owns `endpoints`, of
+ * malloc(). VC_INVALID_ARGUMENT or VC_RESOURCE_EXHAUSTED: nothing has changed.
+ * Called by vc_resolver_set(). */
+enum vc_status vc__changes_set(struct vc__changes *ch,
+                               struct vc__endpoint *endpoints, unsigned n);
+/* There is no answer, for this reason. Called by vc_resolver_fail(). */
+void vc__changes_fail(struct vc__changes *ch, const char *why);
+
+/* A server could not be reached, or was lost. */
+void vc__changes_again(struct vc__changes *ch, uint64_t now);
+
+/* Between these the set does not change. */
+void vc__changes_lock(struct vc__changes *ch);
+void vc__changes_unlock(struct vc__changes *ch);
+/* True once there are servers. */
+bool vc__changes_have(struct vc__changes *ch);
+/* For vc_channel_describe() before there are servers. Under the lock. */
+size_t vc__changes_describe(const struct vc__changes *ch, char *text,
+                            size_t size);
+
+/* For vc_channel_close(), in this order, as those of servers.h. Shut closes the
+ * resolver: nothing changes any more. */
+void vc__changes_shut(struct vc__changes *ch);
+void vc__changes_cancel(struct vc__changes *ch, const void *owner);
+/* A subchannel is closed, and about to be freed: called by servers.c, on the
+ * holder. */
+void vc__changes_gone(struct vc__changes *ch, struct vc__subchannel *s);
+/* All is closed. NULL is allowed. */
+void vc__changes_free(struct vc__changes *ch);
+
+#endif

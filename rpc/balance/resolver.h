@@ -1,0 +1,39 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * A resolver of a channel: calls the functions of its type on the holder, and
+ * carries what it says to the channel's servers. See verbcall/resolver.h. Any
+ * thread, unless a comment says otherwise.
+ *
+ * Called by: changes.c (all). */
+#ifndef VC_RPC_RESOLVER_H
+#define VC_RPC_RESOLVER_H
+
+#include <verbcall/resolver.h>
+
+struct vc__changes;
+struct vc__engine;
+
+/* Opens a resolver of this type. Returns the error of its open(), as this
+ * thread's last, or VC_RESOURCE_EXHAUSTED. Called by vc_channel_open(). */
+enum vc_status vc__resolver_open(struct vc_resolver **out,
+                                 const struct vc_resolver_type *type,
+                                 const char *target,
+                                 struct vc__changes *changes,
+                                 struct vc__engine *engine);
+
+/* Has close() called on the holder, waits for that, and frees the resolver.
+ * NULL is allowed. Called by vc_channel_close(). */
+void vc__resolver_close(struct vc_resolver *r);
+
+/* A server cannot be reached: calls again(), on the holder, once a second at
+ * most. Called when an attempt has failed. */
+void vc__resolver_again(struct vc_resolver *r, uint64_t now);
+
+/* rpc/balance/resolver_types.c: the type for a target with this scheme, in
+ * *type; NULL: the library reads the target itself. VC_UNIMPLEMENTED if it
+ * needs a module that is not there. Called by vc_channel_open(). */
+enum vc_status vc__resolver_type_find(const struct vc_resolver_type **type,
+                                      const char *target);
+
+#endif

@@ -1,0 +1,164 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The types of resolvers of this process: that of the library, those that were
+ * registered, and modules, which are loaded when a target first needs them. See
+ * rpc/balance/resolver.h. Any thread. */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "rpc/balance/resolver.h"
+#include "transport/core/error.h"
+
+#define TYPES_MAX  16u
+#define SCHEME_MAX 15u
+
+/* What vc_channel_open() reads itself. */
+static const char *const own_schemes[] = {"vc",   "rdma",   "tcp",    "shm",
+                                          "list", "inproc", "rdma+ud"};
+
+/* The modules that the library loads: no scheme loads any other. */
+static const struct {
+    const char *scheme, *file;
+} modules[] = {
+    {"dns", "libverbcall-dns.so.0"},
+};
+
+static pthread_mutex_t types_lock = PTHREAD_MUTEX_INITIALIZER;
+static const struct vc_resolver_type *types[TYPES_MAX]; /* types_lock */
+static unsigned n_types;                                /* types_lock */
+
+/* True if `text` begins with this scheme and a colon. */
+static bool
+has_scheme(const char *text, const char *scheme)
+{
+    size_t len = strlen(scheme);
+
+    return strncmp(text, scheme, len) == 0 && text[len] == ':';
+}
+
+/* For vc_resolver_register(): true if a target can have this scheme. */
+static bool
+scheme_is_good(const char *scheme)
+{
+    size_t len = scheme == NULL ? 0 : strnlen(scheme, SCHEME_MAX + 1);
+
+    return len > 0 && len <= SCHEME_MAX && scheme[0] >= 'a' &&
+           scheme[0] <= 'z' &&
+           strspn(scheme, "abcdefghijklmnopqrstuvwxyz0123456789+-.") == len;
+}
+
+/* For vc_resolver_register(): true if the library reads such targets. */
+static bool
+scheme_is_own(const char *scheme)
+{
+    for (unsigned i = 0; i < sizeof own_schemes / sizeof *own_schemes; i++) {
+        if (strcmp(scheme, own_schemes[i]) == 0)
+            return true;
+    }
+    return strcmp(scheme, "file") == 0;
+}
+
+/* The registered type for this target; NULL: there is none. */
+static const struct vc_resolver_type *
+type_get(const char *target)
+{
+    const struct vc_resolver_type *type = NULL;
+
+    pthread_mutex_lock(&types_lock);
+    for (unsigned i = 0; i < n_types && type == NULL; i++) {
+        if (has_scheme(target, types[i]->scheme))
+            type = types[i];
+    }
+    pthread_mutex_unlock(&types_lock);
+    return type;
+}
+
+/* Adds a type, for vc_resolver_register(). Under types_lock. */
+static enum vc_status
+type_add(const struct vc_resolver_type *type)
+{
+    for (unsigned i = 0; i < n_types; i++) {
+        if (types[i] == type)
+            return VC_OK;
+        if (strcmp(types[i]->scheme, type->scheme) == 0)
+            return vc__fail(VC_INVALID_ARGUMENT,
+                            "vc_resolver_register(): scheme %s: it is "
+                            "registered with another type",
+                            type->scheme);
+    }
+    if (n_types == TYPES_MAX)
+        return vc__fail(VC_RESOURCE_EXHAUSTED,
+                        "vc_resolver_register(): there are %u types already",
+                        TYPES_MAX);
+    types[n_types++] = type;
+    return VC_OK;
+}
+
+enum vc_status
+vc_resolver_register(const struct vc_resolver_type *type)
+{
+    enum vc_status status;
+
+    if (type == NULL || type->size != sizeof *type)
+        return vc__fail(VC_INVALID_ARGUMENT,
+                        "vc_resolver_register(): type is NULL, or its size is "
+                        "not sizeof(struct vc_resolver_type)");
+    if (!scheme_is_good(type->scheme) || scheme_is_own(type->scheme))
+        return vc__fail(VC_INVALID_ARGUMENT,
+                        "vc_resolver_register(): scheme \"%.30s\": it must be "
+                        "1 to %u of a-z, 0-9, '+', '-' and '.', a letter "
+                        "first, and none of the library's own",
+                        type->scheme == NULL ? "" : type->scheme, SCHEME_MAX);
+    if (type->open == NULL || type->close == NULL)
+        return vc__fail(VC_INVALID_ARGUMENT,
+                        "vc_resolver_register(): scheme %s: open or close is "
+                        "NULL",
+                        type->scheme);
+    pthread_mutex_lock(&types_lock);
+    status = type_add(type);
+    pthread_mutex_unlock(&types_lock);
+    return status;
+}
+
+/* For vc__resolver_type_find(): loads a module, which stays. */
+static enum vc_status
+module_load(const char *scheme, const char *file)
+{
+    void *module = dlopen(file, RTLD_NOW | RTLD_LOCAL);
+    const struct vc_resolver_type *type;
+
+    if (module == NULL)
+        return vc__fail(VC_UNIMPLEMENTED,
+                        "%s: targets need the module %s, of the package "
+                        "libverbcall-%s: %.200s",
+                        scheme, file, scheme, dlerror());
+    type = dlsym(module, "vc_resolver_module");
+    if (type == NULL)
+        return vc__fail(VC_UNIMPLEMENTED,
+                        "%s is no module of Verbcall: it has no "
+                        "vc_resolver_module",
+                        file);
+    return vc_resolver_register(type);
+}
+
+enum vc_status
+vc__resolver_type_find(const struct vc_resolver_type **type, const char *target)
+{
+    enum vc_status status = VC_OK;
+
+    *type = NULL;
+    if (target == NULL)
+        return VC_OK;
+    *type = type_get(target);
+    for (unsigned i = 0; i < sizeof modules / sizeof *modules; i++) {
+        if (*type != NULL || !has_scheme(target, modules[i].scheme))
+            continue;
+        status = module_load(modules[i].scheme, modules[i].file);
+        if (status == VC_OK)
+            *type = type_get(target);
+    }
+    return status;
+}

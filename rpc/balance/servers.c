@@ -1,0 +1,324 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * See rpc/balance/servers.h. */
+#include "rpc/balance/servers.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <urcu-bp.h>
+
+#include "rpc/balance/changes.h"
+#include "rpc/balance/target_list.h"
+#include "rpc/runtime.h"
+
+/* The most servers to which a call goes on at once when it cannot be sent. */
+#define MOVES 8u
+
+/* --- the life of subchannels ---------------------------------------------- */
+
+/* One of those that vc__servers_close() waits for is gone: a subchannel, on the
+ * holder, or the channel, on the thread that closes or opens it. */
+static void
+servers_leave(struct vc__servers *sv)
+{
+    /* Release: what the others have freed is free before the last is told. */
+    if (atomic_fetch_sub_explicit(&sv->alive, 1, memory_order_acq_rel) == 1)
+        vc__waiter_done(&sv->no_more);
+}
+
+/* gone() of a subchannel, on the holder. */
+static void
+server_gone(struct vc__subchannel *s)
+{
+    struct vc__servers *sv = s->owner;
+
+    if (sv->changes != NULL)
+        vc__changes_gone(sv->changes, s);
+    if (s != &sv->first)
+        free(s);
+    servers_leave(sv);
+}
+
+struct vc__subchannel *
+vc__servers_add(struct vc__servers *sv, const struct vc__pool_opts *opts)
+{
+    bool own = sv->only == &sv->first && sv->first.pool == NULL;
+    struct vc__subchannel *s = own ? &sv->first : calloc(1, sizeof *s);
+
+    if (s == NULL)
+        return NULL;
+    s->gone = server_gone;
+    s->owner = sv;
+    if (vc__subchannel_open(s, sv->pools, opts)) {
+        atomic_fetch_add_explicit(&sv->alive, 1, memory_order_relaxed);
+        return s;
+    }
+    if (!own)
+        free(s);
+    return NULL;
+}
+
+/* --- fixed targets --------------------------------------------------------- */
+
+/* Adds server i of the list, for servers_fill(). */
+static enum vc_status
+server_open(struct vc__servers *sv, struct vc__server_set *set,
+            const char *target, unsigned i, struct vc__target_opts *opts)
+{
+    char text[VC__TARGET_LIST_TEXT];
+    struct vc__pool_opts pool;
+    enum vc_status status = vc__target_list_get(target, i, text);
+
+    if (status == VC_OK)
+        status = vc__target_opts_fill(opts, &pool, text);
+    if (status != VC_OK)
+        return status;
+    set->sub[i] = vc__servers_add(sv, &pool);
+    return set->sub[i] != NULL
+               ? VC_OK
+               : vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
+}
+
+/* For vc__servers_open(): all servers of the target. After an error those that
+ * were opened are in sv->set, and the rest of it is NULL. */
+static enum vc_status
+servers_fill(struct vc__servers *sv, const char *target,
+             struct vc__target_opts *opts)
+{
+    struct vc__server_set *set = atomic_load(&sv->set);
+    enum vc_status status = VC_OK;
+
+    for (unsigned i = 0; i < set->n && status == VC_OK; i++)
+        status = server_open(sv, set, target, i, opts);
+    return status;
+}
+
+void
+vc__servers_init(struct vc__servers *sv, struct vc__progress *progress)
+{
+    sv->engine = &progress->engine;
+    sv->pools = &progress->pools;
+    atomic_init(&sv->alive, 1);
+    vc__waiter_init(&sv->no_more);
+}
+
+enum vc_status
+vc__servers_open(struct vc__servers *sv, struct vc__progress *progress,
+                 const char *target, struct vc__target_opts *opts)
+{
+    unsigned n;
+    enum vc_status status = vc__target_list_count(target, &n);
+    struct vc__error error;
+
+    vc__servers_init(sv, progress);
+    if (status != VC_OK)
+        return status;
+    sv->only = n == 1 ? &sv->first : NULL;
+    atomic_init(&sv->set, vc__server_set_new(n, NULL));
+    if (atomic_load(&sv->set) == NULL)
+        return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
+    status = servers_fill(sv, target, opts);
+    if (status == VC_OK)
+        return VC_OK;
+    error = *vc__error_last();
+    vc__servers_close(sv); /* other tasks may fail meanwhile */
+    return vc__error_raise(&error);
+}
+
+/* --- for an attempt -------------------------------------------------------- */
+
+struct vc__subchannel *
+vc__servers_pick(struct vc__servers *sv, const struct vc__pick *pick,
+                 struct vc__subchannel **held)
+{
+    struct vc__subchannel *s;
+
+    *held = NULL;
+    if (sv->changes == NULL)
+        return vc__picker_pick(
+            &sv->picker, atomic_load_explicit(&sv->set, memory_order_relaxed),
+            pick);
+    rcu_read_lock();
+    /* Acquire: pairs with the store in set_publish() of changes.c. */
+    s = vc__picker_pick(&sv->picker,
+                        atomic_load_explicit(&sv->set, memory_order_acquire),
+                        pick);
+    vc__subchannel_hold(s);
+    rcu_read_unlock();
+    *held = s;
+    return s;
+}
+
+/* The set, which does not change until set_leave(). */
+static struct vc__server_set *
+set_enter(const struct vc__servers *sv)
+{
+    if (sv->changes != NULL)
+        vc__changes_lock(sv->changes);
+    return atomic_load_explicit(&sv->set, memory_order_acquire);
+}
+
+static void
+set_leave(const struct vc__servers *sv)
+{
+    if (sv->changes != NULL)
+        vc__changes_unlock(sv->changes);
+}
+
+bool
+vc__servers_elsewhere(struct vc__servers *sv, const struct vc__pool *before,
+                      unsigned moved)
+{
+    const struct vc__server_set *set;
+    bool elsewhere;
+
+    if (sv->only != NULL || moved >= MOVES)
+        return false;
+    set = set_enter(sv);
+    elsewhere = (moved + 1 < set->n || sv->changes != NULL) &&
+                vc__picker_elsewhere(set, before);
+    set_leave(sv);
+    return elsewhere;
+}
+
+void
+vc__servers_count(struct vc__servers *sv, enum vc__pool_count which)
+{
+    vc__pool_count_one(set_enter(sv)->sub[0]->pool, which);
+    set_leave(sv);
+}
+
+/* --- for the program ------------------------------------------------------- */
+
+/* Server i of those that there are now, held; NULL: there are not so many. */
+static struct vc__subchannel *
+server_get(const struct vc__servers *sv, unsigned i)
+{
+    struct vc__server_set *set = set_enter(sv);
+    struct vc__subchannel *s = i < set->n ? set->sub[i] : NULL;
+
+    if (s != NULL)
+        vc__subchannel_hold(s);
+    set_leave(sv);
+    return s;
+}
+
+/* True if one of several servers is connected. For vc__servers_connect(). */
+static bool
+has_ready(const struct vc__servers *sv)
+{
+    const struct vc__server_set *set = set_enter(sv);
+    bool ready = false;
+
+    for (unsigned i = 0; set->n > 1 && i < set->n; i++)
+        ready |= vc__pool_health(set->sub[i]->pool) == VC__POOL_READY;
+    set_leave(sv);
+    return ready;
+}
+
+enum vc_status
+vc__servers_connect(struct vc__servers *sv, const struct vc_service *service,
+                    const void *owner, const atomic_bool *closing)
+{
+    enum vc_status status = VC_OK;
+    struct vc__subchannel *s;
+    bool nowhere;
+
+    if (has_ready(sv))
+        return VC_OK;
+    for (unsigned i = 0; (s = server_get(sv, i)) != NULL; i++) {
+        nowhere = s->pool->opts.nowhere;
+        status = vc__pool_connect(s->pool, service, owner, closing);
+        vc__subchannel_put(s);
+        if (status == VC_OK || status == VC_CANCELLED)
+            break;
+        /* The servers are known since: begin with the first of them. */
+        if (nowhere && vc__changes_have(sv->changes))
+            i = UINT32_MAX;
+    }
+    return status;
+}
+
+/* For vc__servers_describe(): a line that names server i, unless it is the only
+ * one of a fixed target, and those of its pool. Returns their length, as
+ * snprintf(). */
+static size_t
+server_describe(const struct vc__servers *sv, const struct vc__server_set *set,
+                unsigned i, char *text, size_t size)
+{
+    struct vc__pool *pool = set->sub[i]->pool;
+    char target[VC__TARGET_TEXT];
+    size_t len, used;
+
+    if (sv->only != NULL)
+        return vc__pool_describe(pool, text, size);
+    if (pool->opts.nowhere)
+        return vc__changes_describe(sv->changes, text, size);
+    vc__target_text(&pool->opts.target, target);
+    len = (size_t)snprintf(text, size, "server %u of %u, %s: %s\n", i + 1,
+                           set->n, target, vc__pool_health_name(pool));
+    used = len < size ? len : size;
+    return len +
+           vc__pool_describe(pool, size == 0 ? text : text + used, size - used);
+}
+
+size_t
+vc__servers_describe(const struct vc__servers *sv, char *text, size_t size)
+{
+    const struct vc__server_set *set = set_enter(sv);
+    size_t len = 0;
+
+    for (unsigned i = 0; i < set->n; i++) {
+        size_t used = len < size ? len : size;
+
+        len += server_describe(sv, set, i, size == 0 ? text : text + used,
+                               size - used);
+    }
+    set_leave(sv);
+    return len;
+}
+
+/* --- closing --------------------------------------------------------------- */
+
+void
+vc__servers_shut(struct vc__servers *sv)
+{
+    const struct vc__server_set *set;
+
+    if (sv->changes != NULL) {
+        vc__changes_shut(sv->changes);
+        return;
+    }
+    set = atomic_load(&sv->set);
+    for (unsigned i = 0; i < set->n; i++)
+        vc__subchannel_leave(set->sub[i]);
+}
+
+void
+vc__servers_cancel(struct vc__servers *sv, const void *owner)
+{
+    const struct vc__server_set *set;
+
+    if (sv->changes != NULL) {
+        vc__changes_cancel(sv->changes, owner);
+        return;
+    }
+    set = atomic_load(&sv->set);
+    for (unsigned i = 0; i < set->n; i++)
+        vc__subchannel_cancel(set->sub[i], owner);
+}
+
+void
+vc__servers_close(struct vc__servers *sv)
+{
+    struct vc__server_set *set = atomic_load(&sv->set);
+
+    for (unsigned i = 0; i < set->n && set->sub[i] != NULL; i++)
+        vc__subchannel_put(set->sub[i]);
+    servers_leave(sv);
+    /* Ends with the disconnect handshakes, which have timers. */
+    vc__engine_wait(sv->engine, &sv->no_more, VC__FOREVER);
+    vc__changes_free(sv->changes);
+    vc__server_set_free(set);
+}

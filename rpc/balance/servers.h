@@ -1,0 +1,84 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The servers of a channel: one, a list that stays as it is, or those that a
+ * resolver names at the time (rpc/balance/changes.h). Any thread.
+ *
+ * Called by: channel.c (all). */
+#ifndef VC_RPC_SERVERS_H
+#define VC_RPC_SERVERS_H
+
+#include "rpc/balance/picker.h"
+#include "rpc/balance/server_set.h"
+#include "rpc/balance/subchannel.h"
+#include "rpc/balance/target_opts.h"
+#include "transport/core/waiter.h"
+
+struct vc__changes;
+struct vc__progress;
+
+struct vc__servers {
+    struct vc__engine *engine;
+    struct vc__pools *pools;
+    struct vc__subchannel *only; /* the one server of a fixed target; or NULL */
+    struct vc__subchannel first; /* memory of `only` */
+
+    /* Fixed, unless there are changes: then under RCU. */
+    _Atomic(struct vc__server_set *) set;
+    struct vc__changes *changes; /* NULL: a fixed target */
+    struct vc__picker picker;
+
+    atomic_uint alive; /* subchannels, and the channel until it closes */
+    struct vc__waiter no_more; /* done by the last */
+    atomic_bool used;          /* a client was made */
+};
+
+/* Opens the servers of a fixed target: "list:", or one server. The picker's
+ * policy is set. After an error nothing must be closed. Called by
+ * vc_channel_open(), on zeroed memory, as vc__servers_watch(). */
+enum vc_status vc__servers_open(struct vc__servers *sv,
+                                struct vc__progress *progress,
+                                const char *target,
+                                struct vc__target_opts *opts);
+
+/* Zeroed but for the policy: has no servers yet. For changes.c. */
+void vc__servers_init(struct vc__servers *sv, struct vc__progress *progress);
+
+/* A new subchannel, not yet in a set. NULL: no memory. For changes.c. */
+struct vc__subchannel *vc__servers_add(struct vc__servers *sv,
+                                       const struct vc__pool_opts *opts);
+
+/* The server for an attempt, or a stream: see rpc/balance/picker.h. *held is
+ * the same if the caller must put it when the attempt has ended, before it
+ * leaves the channel; else NULL. */
+struct vc__subchannel *vc__servers_pick(struct vc__servers *sv,
+                                        const struct vc__pick *pick,
+                                        struct vc__subchannel **held);
+
+/* See vc__picker_elsewhere(). moved: so often the call has gone elsewhere. Not
+ * under a lock. Called when an attempt has failed. */
+bool vc__servers_elsewhere(struct vc__servers *sv,
+                           const struct vc__pool *before, unsigned moved);
+
+/* Connects to the first server that can be reached, unless one is connected.
+ * Returns as vc__pool_connect(). Called by vc_channel_connect(). */
+enum vc_status vc__servers_connect(struct vc__servers *sv,
+                                   const struct vc_service *service,
+                                   const void *owner,
+                                   const atomic_bool *closing);
+
+/* The text of vc_channel_describe(). */
+size_t vc__servers_describe(const struct vc__servers *sv, char *text,
+                            size_t size);
+
+/* Counts in the pool of one of them. */
+void vc__servers_count(struct vc__servers *sv, enum vc__pool_count which);
+
+/* For vc_channel_close(), in this order: stops the resolver, and accepts no
+ * more requests; ends the calls; and when the channel has no users any more,
+ * waits until all is closed. */
+void vc__servers_shut(struct vc__servers *sv);
+void vc__servers_cancel(struct vc__servers *sv, const void *owner);
+void vc__servers_close(struct vc__servers *sv);
+
+#endif
