@@ -9,8 +9,8 @@
  * Called by: rpc/client/result.c (size_check), counters.c (size_check),
  * interceptor.c (size_check, copy), probe.c (size_check),
  * rpc/stream/stream_events.c (size_check, copy), rpc/client/call_opts.c (copy,
- * check), rpc/client/channel.c (take), rdma_opts.c (take), runtime.c (take),
- * rpc/server/server_opts.c (take). */
+ * check), rpc/balance/outlier_opts.c (take), rpc/client/channel.c (take),
+ * rdma_opts.c (take), runtime.c (take), rpc/server/server_opts.c (take). */
 #ifndef VC_RPC_OPTIONS_H
 #define VC_RPC_OPTIONS_H
 

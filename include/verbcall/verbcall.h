@@ -14,6 +14,7 @@
 #include <verbcall/interceptor.h>
 #include <verbcall/log.h>
 #include <verbcall/metadata.h>
+#include <verbcall/outlier.h>
 #include <verbcall/probe.h>
 #include <verbcall/protobuf_c.h>
 #include <verbcall/rdma.h>

@@ -1,0 +1,20 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Checks the public options of outlier detection (verbcall/outlier.h) and
+ * converts them to a policy. Any thread. */
+#ifndef VC_RPC_OUTLIER_OPTS_H
+#define VC_RPC_OUTLIER_OPTS_H
+
+#include <verbcall/outlier.h>
+#include <verbcall/status.h>
+
+#include "rpc/balance/outlier.h"
+
+/* To be called inside vc_channel_open(), on its thread. If opts is NULL, both
+ * methods of *out are off.
+ * VC_INVALID_ARGUMENT  an option is out of its range, or the size is not set */
+enum vc_status vc__outlier_opts_take(struct vc__outlier_policy *out,
+                                     const struct vc_outlier_opts *opts);
+
+#endif
