@@ -16,6 +16,7 @@
 VC_BEGIN_DECLS
 
 struct vc_channel;
+struct vc_outlier_opts;
 struct vc_rdma_opts;
 struct vc_runtime;
 struct vc_service;
@@ -110,14 +111,37 @@ struct vc_channel_opts {
      * said there. Channels share links only if these are the same, too. */
     const struct vc_rdma_opts *rdma;
 
-    /* For a list: target: how each attempt of a call gets its server; copied.
-     * Connections, quota and connect_timeout_ms are for each server.
-     * - "pick_first", the default: the first of the list that can be reached,
-     *   until its connections are lost;
+    /* For several servers (list:, file:, dns: and other resolvers): how each
+     * attempt of a call gets its server; copied. Connections, quota and
+     * connect_timeout_ms are for each server.
+     * - "pick_first", the default: the first that can be reached, until its
+     *   connections are lost;
      * - "round_robin": one after the other, of those that are connected;
-     * - "least_request": of two at random the one with fewer calls in progress.
+     * - "weighted_round_robin": the same, by the weights that the resolver
+     *   gives;
+     * - "least_request": of two at random the one with fewer calls in progress;
+     * - "ring_hash": calls with one key (hash_metadata) go to one server, and
+     *   few keys move when a server comes or goes;
+     * - "priority": round_robin among the servers of the lowest priority of
+     *   which one can be reached;
+     * - "nearest": round_robin among those of this host; if none can be reached
+     *   among those with this channel's label; then among the others.
      * A stream stays with its server, also when it is tried again. */
     const char *policy;
+
+    /* For ring_hash: the key of the metadata of a call whose value says where
+     * it goes, as "user-id"; copied. Calls without it go anywhere. Default:
+     * none has a key. */
+    const char *hash_metadata;
+
+    /* For nearest: where this program runs, as "rack-7", to be compared with
+     * the labels of servers; copied. Default: none. */
+    const char *label;
+
+    /* For several servers: finds those whose calls fail far more often than
+     * those of the others, and gives them none for a while: see
+     * verbcall/outlier.h. Copied; default: none are looked for. */
+    const struct vc_outlier_opts *outlier;
 };
 
 #define VC_NO_DEADLINE   UINT32_MAX

@@ -181,6 +181,8 @@ struct vc_runtime;
       "calls of clients not started: the server was overloaded")               \
     X(calls_throttled, COUNTER, NUMBER,                                        \
       "calls not sent: their server sheds most calls")                         \
+    X(servers_ejected, COUNTER, NUMBER,                                        \
+      "servers that got no calls for a while: too many had failed")            \
     X(shed_queue, COUNTER, NUMBER,                                             \
       "of calls_shed: they came faster than handlers run")                     \
     X(shed_threads, COUNTER, NUMBER,                                           \

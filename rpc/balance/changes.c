@@ -117,7 +117,11 @@ set_fill(struct vc__changes *ch, struct vc__server_set *set, unsigned n,
         memmove(&set->about[set->n], &set->about[i], sizeof set->about[i]);
         set->sub[set->n++] = s;
     }
-    return true;
+    if (vc__server_set_arrange(set, ch->servers->picker.policy,
+                               ch->servers->label))
+        return true;
+    vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
+    return false;
 }
 
 /* Drops the servers of a set that this round has not named, or, of one that

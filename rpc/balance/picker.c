@@ -5,105 +5,14 @@
  * functions, directly or not, unless a comment says otherwise. */
 #include "rpc/balance/picker.h"
 
-#include <string.h>
+/* So often, for each server, a server is drawn by weight that does not suit. */
+#define DRAWS 4u
 
-#include "transport/core/error.h"
-
-static const char *const names[] = {
-    [VC__POLICY_PICK_FIRST] = "pick_first",
-    [VC__POLICY_ROUND_ROBIN] = "round_robin",
-    [VC__POLICY_LEAST_REQUEST] = "least_request",
-};
-
-#define N_NAMES (sizeof names / sizeof names[0])
-
-enum vc_status
-vc__policy_parse(enum vc__policy *policy, const char *name)
+/* All servers of a set. */
+static struct vc__range
+range_all(const struct vc__server_set *set)
 {
-    *policy = VC__POLICY_PICK_FIRST;
-    if (name == NULL)
-        return VC_OK;
-    for (unsigned i = 0; i < N_NAMES; i++) {
-        if (strcmp(name, names[i]) == 0) {
-            *policy = (enum vc__policy)i;
-            return VC_OK;
-        }
-    }
-    return vc__fail(VC_INVALID_ARGUMENT,
-                    "vc_channel_opts.policy: \"%.60s\" is none of pick_first, "
-                    "round_robin, least_request",
-                    name);
-}
-
-/* How well a server suits: the lower the better. */
-enum suits {
-    SUITS,      /* it is connected */
-    SUITS_SAME, /* the same, but the attempt before went there */
-    SUITS_SOON, /* it may be connected soon */
-    SUITS_SAME_SOON,
-    SUITS_FAILING,
-    SUITS_SAME_FAILING,
-};
-
-static enum suits
-suits_of(const struct vc__subchannel *s, const struct vc__pick *pick)
-{
-    bool same = s->pool == pick->before;
-
-    switch (vc__pool_health(s->pool)) {
-    case VC__POOL_READY:
-        return same ? SUITS_SAME : SUITS;
-    case VC__POOL_FAILING:
-        return same ? SUITS_SAME_FAILING : SUITS_FAILING;
-    case VC__POOL_IDLE:
-    case VC__POOL_CONNECTING:
-        break;
-    }
-    return same ? SUITS_SAME_SOON : SUITS_SOON;
-}
-
-/* The servers that suit best. */
-struct field {
-    enum suits suits;
-    unsigned n;          /* so many of them */
-    unsigned first, end; /* the first in the list; the number of all */
-};
-
-/* Looks at all servers. connects: has those connected that are not, once their
- * backoff is over. */
-static struct field
-picker_field(const struct vc__server_set *set, bool connects,
-             const struct vc__pick *pick)
-{
-    struct field f = {.suits = SUITS_SAME_FAILING, .end = set->n};
-
-    for (unsigned i = 0; i < set->n; i++) {
-        enum suits suits = suits_of(set->sub[i], pick);
-
-        if (connects && suits > SUITS_SAME)
-            vc__pool_prompt(set->sub[i]->pool, pick->service, pick->now);
-        if (suits < f.suits || f.n == 0)
-            f = (struct field){.suits = suits, .first = i, .end = set->n};
-        f.n += suits == f.suits;
-    }
-    return f;
-}
-
-/* Number k, from 0, of the servers of the field. */
-static unsigned
-field_get(const struct field *f, const struct vc__server_set *set, unsigned k,
-          const struct vc__pick *pick)
-{
-    unsigned i = f->first;
-
-    /* They may have changed meanwhile: then the last is as good. */
-    for (unsigned at = i; k > 0 && at + 1 < f->end;) {
-        if (suits_of(set->sub[++at], pick) != f->suits)
-            continue;
-        i = at;
-        k--;
-    }
-    return i;
+    return (struct vc__range){.first = 0, .end = set->n};
 }
 
 /* Stays with the server of the last choice while it is connected; else begins
@@ -115,15 +24,15 @@ pick_first(struct vc__picker *k, const struct vc__server_set *set,
 {
     /* Relaxed, as below: another thread's choice is as good. */
     unsigned at = atomic_load_explicit(&k->at, memory_order_relaxed);
-    struct field f;
+    struct vc__field f;
 
     if (at >= set->n) /* the set has changed */
         at = 0;
-    if (suits_of(set->sub[at], pick) == SUITS)
+    if (vc__suits_of(set->sub[at], pick) == VC__SUITS)
         return at;
-    f = picker_field(set, false, pick);
-    if (f.suits >= SUITS_FAILING)
-        picker_field(set, true, pick);
+    f = vc__field_of(set, range_all(set), false, pick);
+    if (f.suits >= VC__SUITS_FAILING)
+        vc__field_of(set, range_all(set), true, pick);
     if (vc__pool_health(set->sub[at]->pool) != VC__POOL_READY)
         atomic_store_explicit(&k->at, f.first, memory_order_relaxed);
     return f.first;
@@ -138,21 +47,75 @@ whole_set(struct vc__picker *k, bool whole)
         atomic_store_explicit(&k->whole, whole, memory_order_relaxed);
 }
 
-/* While all servers are connected, a choice looks at one only. */
+/* Looks at all servers of the range, has those connected that are not, and
+ * notes whether all are. */
+static struct vc__field
+field_survey(struct vc__picker *k, const struct vc__server_set *set,
+             struct vc__range range, const struct vc__pick *pick)
+{
+    struct vc__field f = vc__field_of(set, range, true, pick);
+
+    whole_set(k, f.suits == VC__SUITS && f.n == range.end - range.first);
+    return f;
+}
+
+/* The first tier that has a server which is connected or may be soon; if all
+ * fail, all of them. A lower tier is connected only while those above it
+ * fail. */
+static struct vc__range
+tier_find(const struct vc__server_set *set, const struct vc__pick *pick)
+{
+    struct vc__range range = {0, 0};
+
+    for (unsigned i = 0; i < set->n_tiers; i++) {
+        range = (struct vc__range){range.end, set->tier_end[i]};
+        if (vc__field_of(set, range, true, pick).suits < VC__SUITS_FAILING)
+            return range;
+    }
+    return range_all(set);
+}
+
+/* While all servers are connected, a choice looks at one only: of those of the
+ * first tier, if there are several. */
 static unsigned
 round_robin(struct vc__picker *k, const struct vc__server_set *set,
             const struct vc__pick *pick)
 {
     unsigned at = atomic_fetch_add_explicit(&k->at, 1, memory_order_relaxed);
-    unsigned n = set->n;
-    struct field f;
+    unsigned n = set->n_tiers > 1 ? set->tier_end[0] : set->n;
+    struct vc__field f;
 
     if (atomic_load_explicit(&k->whole, memory_order_relaxed) &&
-        suits_of(set->sub[at % n], pick) == SUITS)
+        vc__suits_of(set->sub[at % n], pick) == VC__SUITS)
         return at % n;
-    f = picker_field(set, true, pick);
-    whole_set(k, f.suits == SUITS && f.n == set->n);
-    return field_get(&f, set, at % f.n, pick);
+    f = field_survey(
+        k, set, set->n_tiers > 1 ? tier_find(set, pick) : range_all(set), pick);
+    /* The hint is about the first tier. */
+    if (set->n_tiers > 1 && f.first >= n)
+        whole_set(k, false);
+    return vc__field_get(&f, set, at % f.n, pick);
+}
+
+/* Draws a server by the weights, and again while it is not the best there is.
+ * So the others share its calls by their weights. */
+static unsigned
+weighted_round_robin(struct vc__picker *k, const struct vc__server_set *set,
+                     const struct vc__pick *pick)
+{
+    struct vc__field f = {.suits = VC__SUITS};
+    unsigned at;
+
+    if (!atomic_load_explicit(&k->whole, memory_order_relaxed))
+        f = field_survey(k, set, range_all(set), pick);
+    for (unsigned i = 0; i <= DRAWS * set->n; i++) {
+        at = vc__stride_next(set->stride, &k->at);
+        if (vc__suits_of(set->sub[at], pick) <= f.suits)
+            return at;
+        /* One of those that were all connected is not any more. */
+        if (i == 0 && f.n == 0)
+            f = field_survey(k, set, range_all(set), pick);
+    }
+    return vc__field_get(&f, set, at % f.n, pick);
 }
 
 /* Of two servers at random that are connected, the one with fewer calls in
@@ -165,21 +128,50 @@ least_request(struct vc__picker *k, const struct vc__server_set *set,
     unsigned n = set->n;
     bool whole = atomic_load_explicit(&k->whole, memory_order_relaxed);
     unsigned a = one % n, b = (a + 1 + two % (n - 1)) % n;
-    struct field f;
+    struct vc__field f;
 
-    if (!whole || suits_of(set->sub[a], pick) != SUITS ||
-        suits_of(set->sub[b], pick) != SUITS) {
-        f = picker_field(set, true, pick);
-        whole_set(k, f.suits == SUITS && f.n == set->n);
+    if (!whole || vc__suits_of(set->sub[a], pick) != VC__SUITS ||
+        vc__suits_of(set->sub[b], pick) != VC__SUITS) {
+        f = field_survey(k, set, range_all(set), pick);
         a = one % f.n;
         b = f.n > 1 ? (a + 1 + two % (f.n - 1)) % f.n : a;
-        a = field_get(&f, set, a, pick);
-        b = field_get(&f, set, b, pick);
+        a = vc__field_get(&f, set, a, pick);
+        b = vc__field_get(&f, set, b, pick);
     }
     return vc__pool_calls(set->sub[a]->pool) <=
                    vc__pool_calls(set->sub[b]->pool)
                ? a
                : b;
+}
+
+/* Walks the ring from the place of the call's hash to the first server that is
+ * connected, or may be soon: the call then waits there. Those that fail are
+ * connected again, as soon as their backoff allows. */
+static unsigned
+ring_hash(const struct vc__server_set *set, const struct vc__pick *pick)
+{
+    unsigned entry = vc__ring_find(set->ring, pick->hash);
+    unsigned size = set->ring->size, best = 0, last = UINT32_MAX;
+    enum vc__suits suits = VC__SUITS_SAME_FAILING;
+
+    for (unsigned i = 0; i < size; i++) {
+        unsigned at = vc__ring_server(set->ring, (entry + i) % size);
+        enum vc__suits s;
+
+        if (at == last)
+            continue;
+        s = vc__suits_of(set->sub[at], pick);
+        if (s == VC__SUITS || s == VC__SUITS_SOON)
+            return at;
+        if (s >= VC__SUITS_FAILING)
+            vc__pool_prompt(set->sub[at]->pool, pick->service, pick->now);
+        if (s < suits || last == UINT32_MAX) {
+            suits = s;
+            best = at;
+        }
+        last = at;
+    }
+    return best;
 }
 
 struct vc__subchannel *
@@ -188,12 +180,28 @@ vc__picker_pick(struct vc__picker *k, const struct vc__server_set *set,
 {
     unsigned at = 0;
 
-    if (set->n > 1 && k->policy == VC__POLICY_PICK_FIRST)
+    if (set->n == 1)
+        return set->sub[0];
+    switch (k->policy) {
+    case VC__POLICY_PICK_FIRST:
         at = pick_first(k, set, pick);
-    else if (set->n > 1 && k->policy == VC__POLICY_ROUND_ROBIN)
-        at = round_robin(k, set, pick);
-    else if (set->n > 1)
+        break;
+    case VC__POLICY_WEIGHTED_ROUND_ROBIN:
+        at = set->stride == NULL ? round_robin(k, set, pick)
+                                 : weighted_round_robin(k, set, pick);
+        break;
+    case VC__POLICY_LEAST_REQUEST:
         at = least_request(k, set, pick);
+        break;
+    case VC__POLICY_RING_HASH:
+        at = ring_hash(set, pick);
+        break;
+    case VC__POLICY_ROUND_ROBIN:
+    case VC__POLICY_PRIORITY:
+    case VC__POLICY_NEAREST:
+        at = round_robin(k, set, pick);
+        break;
+    }
     return set->sub[at];
 }
 
@@ -214,13 +222,13 @@ bool
 vc__picker_elsewhere(const struct vc__server_set *set,
                      const struct vc__pool *before)
 {
+    const struct vc__pick pick = {.before = before};
     bool ready = before != NULL && vc__pool_health(before) == VC__POOL_READY;
 
     for (unsigned i = 0; i < set->n; i++) {
-        enum vc__pool_health health = vc__pool_health(set->sub[i]->pool);
+        enum vc__suits suits = vc__suits_of(set->sub[i], &pick);
 
-        if (set->sub[i]->pool != before &&
-            (ready ? health == VC__POOL_READY : health != VC__POOL_FAILING))
+        if (suits == VC__SUITS || (!ready && suits == VC__SUITS_SOON))
             return true;
     }
     return false;

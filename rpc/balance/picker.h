@@ -3,7 +3,8 @@
  *
  * Chooses a server for each attempt of a call, by the policy of its channel.
  * The policies have gRPC's names and its rules: pick_first (proposal A62),
- * round_robin, least_request (A48). A choice takes no lock: it reads what the
+ * round_robin, weighted_round_robin (A58), least_request (A48), ring_hash (A42),
+ * priority; nearest is ours. A choice takes no lock: it reads what the
  * pools have published (cm/pool/pool.h, "health"). Any thread. See
  * doc/balancing.md.
  *
@@ -11,13 +12,7 @@
 #ifndef VC_RPC_PICKER_H
 #define VC_RPC_PICKER_H
 
-#include "rpc/balance/server_set.h"
-
-enum vc__policy {
-    VC__POLICY_PICK_FIRST,
-    VC__POLICY_ROUND_ROBIN,
-    VC__POLICY_LEAST_REQUEST,
-};
+#include "rpc/balance/field.h"
 
 /* Zeroed, with the policy set. Any thread. */
 struct vc__picker {
@@ -25,17 +20,6 @@ struct vc__picker {
     atomic_uint at;    /* pick_first: the last choice; round_robin: the next */
     atomic_bool whole; /* a hint: all servers were connected at the last look */
 };
-
-/* What an attempt brings. */
-struct vc__pick {
-    const struct vc_service *service;
-    const struct vc__pool *before; /* where the one before went; or NULL */
-    uint64_t now, seed;
-};
-
-/* Reads the name of a policy; NULL is pick_first. VC_INVALID_ARGUMENT if there
- * is none of this name. Called by vc_channel_open(). */
-enum vc_status vc__policy_parse(enum vc__policy *policy, const char *name);
 
 /* Returns the server for this attempt: one that is connected, rather not the
  * one before. If none is, one that may be soon: the call then waits for the

@@ -5,6 +5,9 @@
 #include "rpc/balance/server_set.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+#include "rpc/balance/near.h"
 
 struct vc__server_set *
 vc__server_set_new(unsigned n, struct vc__endpoint *about)
@@ -18,6 +21,7 @@ vc__server_set_new(unsigned n, struct vc__endpoint *about)
     }
     set->n = n;
     set->about = about;
+    set->n_tiers = 1;
     return set;
 }
 
@@ -26,6 +30,127 @@ vc__server_set_free(struct vc__server_set *set)
 {
     if (set == NULL)
         return;
+    vc__stride_free(set->stride);
+    vc__ring_free(set->ring);
+    free(set->tier_end);
     free(set->about);
     free(set);
+}
+
+/* For vc__server_set_arrange(): true if no server is heavier than another. */
+static bool
+weights_are_equal(const struct vc__server_set *set)
+{
+    for (unsigned i = 1; i < set->n; i++) {
+        if (set->about[i].weight != set->about[0].weight)
+            return false;
+    }
+    return true;
+}
+
+/* For vc__server_set_arrange(). False if memory is short. */
+static bool
+stride_make(struct vc__server_set *set)
+{
+    float *weights;
+
+    if (weights_are_equal(set))
+        return true;
+    weights = calloc(set->n, sizeof *weights);
+    if (weights == NULL)
+        return false;
+    for (unsigned i = 0; i < set->n; i++)
+        weights[i] = (float)set->about[i].weight;
+    set->stride = vc__stride_new(weights, set->n);
+    free(weights);
+    return set->stride != NULL;
+}
+
+/* The servers of a set in another order, for tiers_make(). */
+struct order {
+    struct vc__endpoint *about;
+    struct vc__subchannel **sub;
+    unsigned n;
+};
+
+/* Appends the servers of this tier. */
+static void
+tier_append(struct order *to, const struct vc__server_set *set,
+            const unsigned *tiers, unsigned tier)
+{
+    for (unsigned i = 0; i < set->n; i++) {
+        if (tiers[i] != tier)
+            continue;
+        to->about[to->n] = set->about[i];
+        to->sub[to->n++] = set->sub[i];
+    }
+}
+
+/* Lays the servers by their tiers, for tiers_make(). `to` has room for all. */
+static void
+tiers_lay(struct vc__server_set *set, const unsigned *tiers, struct order *to)
+{
+    set->n_tiers = 0;
+    for (unsigned tier = 0; to->n < set->n; tier++) {
+        unsigned before = to->n;
+
+        tier_append(to, set, tiers, tier);
+        if (to->n > before)
+            set->tier_end[set->n_tiers++] = to->n;
+    }
+    memcpy(set->about, to->about, set->n * sizeof set->about[0]);
+    memcpy(set->sub, to->sub, set->n * sizeof set->sub[0]);
+}
+
+/* For vc__server_set_arrange(): of priority the tiers are the priorities, of
+ * nearest those of rpc/balance/near.h. False if memory is short. */
+static bool
+tiers_make(struct vc__server_set *set, enum vc__policy policy,
+           const char *label)
+{
+    unsigned n = set->n, *tiers = calloc(n, sizeof *tiers);
+    struct order to = {.about = calloc(n, sizeof *to.about),
+                       .sub = calloc(n, sizeof *to.sub)};
+    struct vc__near near;
+    bool good;
+
+    vc__near_begin(&near, label);
+    set->tier_end = calloc(n, sizeof *set->tier_end);
+    good = tiers != NULL && to.about != NULL && to.sub != NULL &&
+           set->tier_end != NULL;
+    for (unsigned i = 0; good && i < n; i++)
+        tiers[i] = policy == VC__POLICY_PRIORITY
+                       ? set->about[i].priority
+                       : vc__near_tier(&near, &set->about[i]);
+    if (good)
+        tiers_lay(set, tiers, &to);
+    vc__near_end(&near);
+    free(tiers);
+    free(to.about);
+    free(to.sub);
+    return good;
+}
+
+bool
+vc__server_set_arrange(struct vc__server_set *set, enum vc__policy policy,
+                       const char *label)
+{
+    if (set->about == NULL || set->n == 1)
+        return true;
+    switch (policy) {
+    case VC__POLICY_WEIGHTED_ROUND_ROBIN:
+        return stride_make(set);
+    case VC__POLICY_RING_HASH:
+        set->ring = vc__ring_new(set->about, set->n, VC__RING_SIZE_MIN,
+                                 VC__RING_SIZE_MAX);
+        return set->ring != NULL;
+    case VC__POLICY_PRIORITY:
+    case VC__POLICY_NEAREST:
+        return tiers_make(set, policy, label);
+    case VC__POLICY_PICK_FIRST:
+    case VC__POLICY_ROUND_ROBIN:
+    case VC__POLICY_LEAST_REQUEST:
+        break;
+    }
+    return true;
 }

@@ -1,26 +1,43 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The servers of a channel at one time. Constant once it is published.
+ * The servers of a channel at one time, arranged for its policy. Constant once
+ * it is published. All functions: the thread that opens or changes the channel.
  *
  * Called by: servers.c (all). */
 #ifndef VC_RPC_SERVER_SET_H
 #define VC_RPC_SERVER_SET_H
 
 #include "rpc/balance/endpoint.h"
+#include "rpc/balance/policy.h"
+#include "rpc/balance/ring.h"
+#include "rpc/balance/stride.h"
 #include "rpc/balance/subchannel.h"
 
 struct vc__server_set {
-    unsigned n;                   /* at least 1 */
-    struct vc__endpoint *about;   /* what is said of each; NULL: nothing */
+    unsigned n;                 /* at least 1 */
+    struct vc__endpoint *about; /* what is said of each; NULL: nothing */
+
+    struct vc__stride *stride; /* by weight; NULL: all are equal */
+    struct vc__ring *ring;     /* NULL: the policy needs none */
+    /* Of priority and nearest: the servers lie by tiers, and tier i ends before
+     * tier_end[i]. Of others there is one tier, and no array. */
+    unsigned n_tiers;
+    unsigned *tier_end;
+
     struct vc__subchannel *sub[]; /* n; not owned */
 };
 
 /* A set with room for n servers. It owns `about`, which is of malloc(), or
- * NULL; also if this fails. NULL: no memory. Called on any thread that opens or
- * changes a channel. */
+ * NULL; also if this fails. NULL: no memory. */
 struct vc__server_set *vc__server_set_new(unsigned n,
                                           struct vc__endpoint *about);
+
+/* All servers are in it: makes what the policy needs, and lays them by tiers.
+ * label: of this program, for nearest; or NULL. False if memory is short. */
+bool vc__server_set_arrange(struct vc__server_set *set, enum vc__policy policy,
+                            const char *label);
+
 /* Called when no thread reads it any more. NULL is allowed. */
 void vc__server_set_free(struct vc__server_set *set);
 

@@ -9,6 +9,7 @@
 #include <urcu-bp.h>
 
 #include "rpc/balance/changes.h"
+#include "rpc/balance/ejections.h"
 #include "rpc/balance/target_list.h"
 #include "rpc/runtime.h"
 
@@ -74,10 +75,22 @@ server_open(struct vc__servers *sv, struct vc__server_set *set,
         status = vc__target_opts_fill(opts, &pool, text);
     if (status != VC_OK)
         return status;
+    if (set->about != NULL) {
+        set->about[i].weight = 1;
+        snprintf(set->about[i].target, sizeof set->about[i].target, "%s", text);
+    }
     set->sub[i] = vc__servers_add(sv, &pool);
     return set->sub[i] != NULL
                ? VC_OK
                : vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
+}
+
+/* For vc__servers_open(): what is said of the servers of a list: their targets.
+ * NULL: of one server nothing is said; or memory is short. */
+static struct vc__endpoint *
+about_new(unsigned n)
+{
+    return n == 1 ? NULL : calloc(n, sizeof(struct vc__endpoint));
 }
 
 /* For vc__servers_open(): all servers of the target. After an error those that
@@ -91,6 +104,9 @@ servers_fill(struct vc__servers *sv, const char *target,
 
     for (unsigned i = 0; i < set->n && status == VC_OK; i++)
         status = server_open(sv, set, target, i, opts);
+    if (status == VC_OK &&
+        !vc__server_set_arrange(set, sv->picker.policy, sv->label))
+        status = vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
     return status;
 }
 
@@ -107,6 +123,7 @@ enum vc_status
 vc__servers_open(struct vc__servers *sv, struct vc__progress *progress,
                  const char *target, struct vc__target_opts *opts)
 {
+    struct vc__endpoint *about;
     unsigned n;
     enum vc_status status = vc__target_list_count(target, &n);
     struct vc__error error;
@@ -115,7 +132,9 @@ vc__servers_open(struct vc__servers *sv, struct vc__progress *progress,
     if (status != VC_OK)
         return status;
     sv->only = n == 1 ? &sv->first : NULL;
-    atomic_init(&sv->set, vc__server_set_new(n, NULL));
+    about = about_new(n);
+    atomic_init(&sv->set,
+                about == NULL && n > 1 ? NULL : vc__server_set_new(n, about));
     if (atomic_load(&sv->set) == NULL)
         return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
     status = servers_fill(sv, target, opts);
@@ -135,7 +154,7 @@ vc__servers_pick(struct vc__servers *sv, const struct vc__pick *pick,
     struct vc__subchannel *s;
 
     *held = NULL;
-    if (sv->changes == NULL)
+    if (sv->changes == NULL && sv->ejections == NULL)
         return vc__picker_pick(
             &sv->picker, atomic_load_explicit(&sv->set, memory_order_relaxed),
             pick);
@@ -150,17 +169,16 @@ vc__servers_pick(struct vc__servers *sv, const struct vc__pick *pick,
     return s;
 }
 
-/* The set, which does not change until set_leave(). */
-static struct vc__server_set *
-set_enter(const struct vc__servers *sv)
+struct vc__server_set *
+vc__servers_enter(const struct vc__servers *sv)
 {
     if (sv->changes != NULL)
         vc__changes_lock(sv->changes);
     return atomic_load_explicit(&sv->set, memory_order_acquire);
 }
 
-static void
-set_leave(const struct vc__servers *sv)
+void
+vc__servers_exit(const struct vc__servers *sv)
 {
     if (sv->changes != NULL)
         vc__changes_unlock(sv->changes);
@@ -175,18 +193,18 @@ vc__servers_elsewhere(struct vc__servers *sv, const struct vc__pool *before,
 
     if (sv->only != NULL || moved >= MOVES)
         return false;
-    set = set_enter(sv);
+    set = vc__servers_enter(sv);
     elsewhere = (moved + 1 < set->n || sv->changes != NULL) &&
                 vc__picker_elsewhere(set, before);
-    set_leave(sv);
+    vc__servers_exit(sv);
     return elsewhere;
 }
 
 void
 vc__servers_count(struct vc__servers *sv, enum vc__pool_count which)
 {
-    vc__pool_count_one(set_enter(sv)->sub[0]->pool, which);
-    set_leave(sv);
+    vc__pool_count_one(vc__servers_enter(sv)->sub[0]->pool, which);
+    vc__servers_exit(sv);
 }
 
 /* --- for the program ------------------------------------------------------- */
@@ -195,12 +213,12 @@ vc__servers_count(struct vc__servers *sv, enum vc__pool_count which)
 static struct vc__subchannel *
 server_get(const struct vc__servers *sv, unsigned i)
 {
-    struct vc__server_set *set = set_enter(sv);
+    struct vc__server_set *set = vc__servers_enter(sv);
     struct vc__subchannel *s = i < set->n ? set->sub[i] : NULL;
 
     if (s != NULL)
         vc__subchannel_hold(s);
-    set_leave(sv);
+    vc__servers_exit(sv);
     return s;
 }
 
@@ -208,12 +226,12 @@ server_get(const struct vc__servers *sv, unsigned i)
 static bool
 has_ready(const struct vc__servers *sv)
 {
-    const struct vc__server_set *set = set_enter(sv);
+    const struct vc__server_set *set = vc__servers_enter(sv);
     bool ready = false;
 
     for (unsigned i = 0; set->n > 1 && i < set->n; i++)
         ready |= vc__pool_health(set->sub[i]->pool) == VC__POOL_READY;
-    set_leave(sv);
+    vc__servers_exit(sv);
     return ready;
 }
 
@@ -257,7 +275,10 @@ server_describe(const struct vc__servers *sv, const struct vc__server_set *set,
         return vc__changes_describe(sv->changes, text, size);
     vc__target_text(&pool->opts.target, target);
     len = (size_t)snprintf(text, size, "server %u of %u, %s: %s\n", i + 1,
-                           set->n, target, vc__pool_health_name(pool));
+                           set->n, target,
+                           vc__outlier_is_ejected(&set->sub[i]->outlier)
+                               ? "ejected"
+                               : vc__pool_health_name(pool));
     used = len < size ? len : size;
     return len +
            vc__pool_describe(pool, size == 0 ? text : text + used, size - used);
@@ -266,7 +287,7 @@ server_describe(const struct vc__servers *sv, const struct vc__server_set *set,
 size_t
 vc__servers_describe(const struct vc__servers *sv, char *text, size_t size)
 {
-    const struct vc__server_set *set = set_enter(sv);
+    const struct vc__server_set *set = vc__servers_enter(sv);
     size_t len = 0;
 
     for (unsigned i = 0; i < set->n; i++) {
@@ -275,7 +296,7 @@ vc__servers_describe(const struct vc__servers *sv, char *text, size_t size)
         len += server_describe(sv, set, i, size == 0 ? text : text + used,
                                size - used);
     }
-    set_leave(sv);
+    vc__servers_exit(sv);
     return len;
 }
 
@@ -286,6 +307,8 @@ vc__servers_shut(struct vc__servers *sv)
 {
     const struct vc__server_set *set;
 
+    if (sv->ejections != NULL)
+        vc__ejections_stop(sv->ejections);
     if (sv->changes != NULL) {
         vc__changes_shut(sv->changes);
         return;
@@ -319,6 +342,7 @@ vc__servers_close(struct vc__servers *sv)
     servers_leave(sv);
     /* Ends with the disconnect handshakes, which have timers. */
     vc__engine_wait(sv->engine, &sv->no_more, VC__FOREVER);
+    vc__ejections_free(sv->ejections);
     vc__changes_free(sv->changes);
     vc__server_set_free(set);
 }

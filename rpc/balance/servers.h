@@ -15,6 +15,7 @@
 #include "transport/core/waiter.h"
 
 struct vc__changes;
+struct vc__ejections;
 struct vc__progress;
 
 struct vc__servers {
@@ -25,8 +26,10 @@ struct vc__servers {
 
     /* Fixed, unless there are changes: then under RCU. */
     _Atomic(struct vc__server_set *) set;
-    struct vc__changes *changes; /* NULL: a fixed target */
+    struct vc__changes *changes;     /* NULL: a fixed target */
+    struct vc__ejections *ejections; /* NULL: calls are not counted */
     struct vc__picker picker;
+    char *label; /* of this program, or NULL */
 
     atomic_uint alive; /* subchannels, and the channel until it closes */
     struct vc__waiter no_more; /* done by the last */
@@ -41,6 +44,10 @@ enum vc_status vc__servers_open(struct vc__servers *sv,
                                 const char *target,
                                 struct vc__target_opts *opts);
 
+/* Between these two the set does not change. For ejections.c. */
+struct vc__server_set *vc__servers_enter(const struct vc__servers *sv);
+void vc__servers_exit(const struct vc__servers *sv);
+
 /* Zeroed but for the policy: has no servers yet. For changes.c. */
 void vc__servers_init(struct vc__servers *sv, struct vc__progress *progress);
 
@@ -54,6 +61,17 @@ struct vc__subchannel *vc__servers_add(struct vc__servers *sv,
 struct vc__subchannel *vc__servers_pick(struct vc__servers *sv,
                                         const struct vc__pick *pick,
                                         struct vc__subchannel **held);
+
+/* An attempt at a server that the picker gave has ended, well or not: counts it
+ * if outliers are looked for. Called when the server has replied, was lost, or
+ * has not answered in time. */
+static inline void
+vc__servers_judge(const struct vc__servers *sv, struct vc__subchannel *held,
+                  bool good)
+{
+    if (sv->ejections != NULL && held != NULL)
+        vc__outlier_count(&held->outlier, good);
+}
 
 /* See vc__picker_elsewhere(). moved: so often the call has gone elsewhere. Not
  * under a lock. Called when an attempt has failed. */

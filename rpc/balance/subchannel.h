@@ -15,6 +15,7 @@
 
 #include "cm/pool/client.h"
 #include "cm/pool/pools.h"
+#include "rpc/balance/outlier.h"
 
 struct vc__subchannel {
     struct vc__pool *pool;
@@ -25,6 +26,7 @@ struct vc__subchannel {
     _Atomic(struct vc__client *) clients;
     atomic_bool first_used;
     struct vc__client first; /* the first one needs no allocation */
+    struct vc__outlier outlier;
 
     atomic_uint users;
     struct vc__task drop; /* by the last user */

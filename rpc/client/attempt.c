@@ -163,6 +163,8 @@ vc__attempt_copy(struct vc__attempt *u, const struct vc__attempt *of,
                      (unsigned)(of->method - of->service->methods), NULL,
                      ended);
     u->before = of->before;
+    u->hash = of->hash;
+    u->hashed = of->hashed;
     u->request.send = copy;
     u->attempt = attempt;
     u->wants_all = of->wants_all;
@@ -252,6 +254,8 @@ vc__attempt_prepare(struct vc__attempt *u)
 
     if (u->n_metadata == 0 && u->attempt == 1 && u->priority == 0)
         return message_prepare(u);
+    u->hashed =
+        vc__channel_hash(u->channel, u->metadata, u->n_metadata, &u->hash);
     status = metadata_prepare(u);
     if (status == VC_OK)
         status = message_prepare(u);
@@ -374,6 +378,7 @@ call_replied(struct vc__request *r, const struct vc__reply_frame *reply)
         reply_too_long(u, reply);
     else
         attempt_reply_unpack(u, reply);
+    vc__servers_judge(&u->channel->servers, u->held, u->error.status == VC_OK);
     throttle_tell(u, reply);
     u->ended(u);
 }
@@ -387,6 +392,9 @@ call_failed(struct vc__request *r, const struct vc__error *error)
 
     vc__error_copy(&u->error, error);
     vc__text_name(&u->error, u->service->name, u->method->name);
+    if (error->outcome != VC_OUTCOME_NOT_EXECUTED &&
+        error->status != VC_CANCELLED)
+        vc__servers_judge(&u->channel->servers, u->held, false);
     u->ended(u);
 }
 
@@ -416,6 +424,7 @@ vc__attempt_init(struct vc__attempt *u, struct vc_channel *channel,
     u->priority = VC_PRIORITY_DEFAULT;
     u->attempt = 1;
     u->wants_all = false;
+    u->hashed = false;
     u->packs = false;
     u->watch = NULL;
     u->packed = NULL;
@@ -470,8 +479,8 @@ vc__attempt_start(struct vc__attempt *u, uint64_t now, uint64_t due)
 {
     struct vc__send *send = u->request.send;
 
-    u->client =
-        vc__channel_pick(u->channel, u->service, u->before, now, &u->held);
+    u->client = vc__channel_pick(u->channel, u->service, u->before, now,
+                                 u->hashed ? &u->hash : NULL, &u->held);
     if (u->client == NULL) {
         u->before = NULL; /* it may be gone */
         fail_unsent(u, VC_RESOURCE_EXHAUSTED, "out of memory");

@@ -51,9 +51,11 @@ struct vc__attempt {
     const struct vc_metadata *metadata; /* used until prepare returns */
     size_t n_metadata;
     uint32_t priority; /* enum vc_priority */
-    bool wants_all;    /* keep the reply's metadata for a struct vc_result */
-    bool packs;        /* pack in any case: both may be freed after prepare */
-    unsigned attempt;  /* number; 1: the first */
+    bool hashed;       /* the call has a key for ring_hash: */
+    uint64_t hash;
+    bool wants_all;   /* keep the reply's metadata for a struct vc_result */
+    bool packs;       /* pack in any case: both may be freed after prepare */
+    unsigned attempt; /* number; 1: the first */
     struct vc__watch *watch; /* of a packed request; or NULL */
 
     uint8_t *packed; /* the metadata, packed; or NULL */

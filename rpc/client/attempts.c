@@ -171,4 +171,6 @@ vc__attempts_expired(const struct vc__attempts *a, struct vc__attempt *u,
                       : "no answer",
                   a->ms, target[0] == '\0' ? "" : " from ", target);
     u->error.outcome = outcome;
+    if (outcome != VC_OUTCOME_NOT_EXECUTED)
+        vc__servers_judge(&u->channel->servers, u->held, false);
 }

@@ -10,6 +10,8 @@
 #include <string.h>
 
 #include "rpc/balance/changes.h"
+#include "rpc/balance/ejections.h"
+#include "rpc/balance/outlier_opts.h"
 #include "rpc/balance/resolver.h"
 #include "rpc/balance/target_opts.h"
 #include "rpc/client/async.h"
@@ -86,6 +88,32 @@ channel_opts_take(struct vc_channel_opts *out,
 
 /* --- opening and closing ----------------------------------------------- */
 
+/* Copies a text of the options, or NULL, for balance_opts_take(). */
+static bool
+text_copy(char **out, const char *text)
+{
+    *out = text == NULL ? NULL : strdup(text);
+    return text == NULL || *out != NULL;
+}
+
+/* For vc_channel_open(): the options about several servers. */
+static enum vc_status
+balance_opts_take(struct vc_channel *c, const struct vc_channel_opts *opts,
+                  struct vc__outlier_policy *outlier)
+{
+    enum vc_status status =
+        vc__policy_parse(&c->servers.picker.policy, opts->policy);
+
+    if (status == VC_OK)
+        status = vc__outlier_opts_take(outlier, opts->outlier);
+    if (status != VC_OK)
+        return status;
+    return text_copy(&c->servers.label, opts->label) &&
+                   text_copy(&c->hash_metadata, opts->hash_metadata)
+               ? VC_OK
+               : vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
+}
+
 /* For vc_channel_open(): opens the servers of the target, or its resolver. */
 static enum vc_status
 servers_open(struct vc_channel *c, const char *target,
@@ -93,11 +121,8 @@ servers_open(struct vc_channel *c, const char *target,
 {
     const struct vc_resolver_type *type;
     struct vc__target_opts common;
-    enum vc_status status =
-        vc__policy_parse(&c->servers.picker.policy, opts->policy);
+    enum vc_status status = vc__target_opts_take(&common, opts);
 
-    if (status == VC_OK)
-        status = vc__target_opts_take(&common, opts);
     if (status == VC_OK)
         status = vc__resolver_type_find(&type, target);
     if (status != VC_OK)
@@ -147,6 +172,8 @@ channel_free(struct vc_channel *c)
 {
     vc__retry_waits_fini(&c->retry_waits);
     vc__handle_fini(&c->handle);
+    free(c->hash_metadata);
+    free(c->servers.label);
     free(c);
 }
 
@@ -155,6 +182,7 @@ vc_channel_open(struct vc_runtime *runtime, const char *target,
                 const struct vc_channel_opts *user_opts,
                 struct vc_channel **channel)
 {
+    struct vc__outlier_policy outlier;
     struct vc_channel_opts opts;
     struct vc_channel *c;
     enum vc_status status;
@@ -167,7 +195,14 @@ vc_channel_open(struct vc_runtime *runtime, const char *target,
     c = channel_new(runtime, &opts);
     if (c == NULL)
         return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
-    status = servers_open(c, target, &opts);
+    status = balance_opts_take(c, &opts, &outlier);
+    if (status == VC_OK)
+        status = servers_open(c, target, &opts);
+    if (status == VC_OK && !vc__ejections_begin(&c->servers, &outlier)) {
+        vc__servers_shut(&c->servers);
+        vc__servers_close(&c->servers);
+        status = vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
+    }
     if (status != VC_OK) {
         channel_free(c);
         return status;
@@ -234,20 +269,35 @@ vc_channel_close(struct vc_channel *channel)
 __attribute__((noinline)) static struct vc__subchannel *
 subchannel_pick(struct vc_channel *c, const struct vc_service *service,
                 const struct vc__pool *before, uint64_t now,
-                struct vc__subchannel **held)
+                const uint64_t *hash, struct vc__subchannel **held)
 {
     /* Relaxed: the values must only differ. */
     uint64_t one = atomic_fetch_add_explicit(
         &c->chance, UINT64_C(0x9e3779b97f4a7c15), memory_order_relaxed);
     uint64_t other = ~one, high = vc__random(&one);
+    uint64_t seed = high << 32 | vc__random(&other);
     const struct vc__pick pick = {
         .service = service,
         .before = before,
         .now = now,
-        .seed = high << 32 | vc__random(&other),
+        .seed = seed,
+        .hash = hash == NULL ? seed : *hash,
     };
 
     return vc__servers_pick(&c->servers, &pick, held);
+}
+
+bool
+vc__channel_hash(const struct vc_channel *c, const struct vc_metadata *metadata,
+                 size_t n, uint64_t *hash)
+{
+    for (size_t i = 0; c->hash_metadata != NULL && i < n; i++) {
+        if (strcmp(metadata[i].key, c->hash_metadata) != 0)
+            continue;
+        *hash = vc__ring_hash(metadata[i].value, metadata[i].length);
+        return true;
+    }
+    return false;
 }
 
 bool
@@ -260,14 +310,14 @@ vc__channel_elsewhere(struct vc_channel *c, const struct vc__pool *before,
 struct vc__client *
 vc__channel_pick(struct vc_channel *c, const struct vc_service *service,
                  const struct vc__pool *before, uint64_t now,
-                 struct vc__subchannel **held)
+                 const uint64_t *hash, struct vc__subchannel **held)
 {
     struct vc__subchannel *s = c->servers.only;
     struct vc__client *client;
 
     *held = NULL;
     if (s == NULL)
-        s = subchannel_pick(c, service, before, now, held);
+        s = subchannel_pick(c, service, before, now, hash, held);
     client = vc__subchannel_client(s, service, &c->client_opts);
     if (client == NULL && *held != NULL) {
         vc__subchannel_put(*held);

@@ -29,6 +29,7 @@ struct vc_channel {
     struct vc__progress *progress;
     struct vc__servers servers;
     uint32_t call_ms;
+    char *hash_metadata; /* NULL: not set */
     struct vc__client_opts client_opts;
     size_t reply_memory;
     struct vc__interceptors *interceptors; /* NULL: none */
@@ -85,7 +86,8 @@ vc__channel_call_ms(const struct vc_channel *c, const struct vc_method *method)
 /* --- for an attempt of a call --------------------------------------------- */
 
 /* Chooses a server for an attempt, another than `before`, the pool of the
- * attempt before (or NULL), where one is connected. Returns the channel's
+ * attempt before (or NULL), where one is connected; hash: of the call's key, or
+ * NULL. Returns the channel's
  * client of this service there; made at first use, and freed with the server.
  * NULL if memory is short. *held, unless it is NULL, is that server, which the
  * caller must put when the attempt has ended, before it leaves the channel. The
@@ -94,7 +96,15 @@ vc__channel_call_ms(const struct vc_channel *c, const struct vc_method *method)
 struct vc__client *vc__channel_pick(struct vc_channel *c,
                                     const struct vc_service *service,
                                     const struct vc__pool *before, uint64_t now,
+                                    const uint64_t *hash,
                                     struct vc__subchannel **held);
+
+/* For the policy ring_hash: the hash of the metadata that the option
+ * hash_metadata names, in *hash; false: there are none, or the option is not
+ * set. Called when an attempt or a stream is prepared. */
+bool vc__channel_hash(const struct vc_channel *c,
+                      const struct vc_metadata *metadata, size_t n,
+                      uint64_t *hash);
 
 /* True if an attempt that could not be sent by this pool may be sent to another
  * server at once: the channel has one that is not known to fail, and the call

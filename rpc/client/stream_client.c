@@ -48,6 +48,10 @@ vc__client_stream_end(struct vc__client_stream *c, enum vc__stream_event why,
     vc__attempts_end(&c->attempts);
     if (error->status == VC_OK)
         vc__retry_good(&c->channel->budget);
+    if (error->outcome != VC_OUTCOME_NOT_EXECUTED &&
+        error->status != VC_CANCELLED)
+        vc__servers_judge(&c->channel->servers, c->held,
+                          error->status == VC_OK);
     vc__stream_end(&c->stream, why, error);
     over_set(c);
     /* The frames that waited for a link with the request. */

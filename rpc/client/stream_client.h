@@ -31,6 +31,8 @@ struct vc__client_stream {
     struct vc_channel *channel;
     struct vc__client *client;
     struct vc__subchannel *held; /* to put when the call has ended; or NULL */
+    bool hashed;                 /* the call has a key for ring_hash: */
+    uint64_t hash;
     const struct vc_service *of;
     const struct vc_method *type;
     bool given_up; /* the stream's lock: cancelled or expired */

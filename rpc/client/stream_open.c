@@ -131,8 +131,8 @@ bool
 vc__client_stream_pick(struct vc__client_stream *c, uint64_t now)
 {
     struct vc__subchannel *held, *former;
-    struct vc__client *client =
-        vc__channel_pick(c->channel, c->of, NULL, now, &held);
+    struct vc__client *client = vc__channel_pick(
+        c->channel, c->of, NULL, now, c->hashed ? &c->hash : NULL, &held);
 
     if (client == NULL)
         return false;
@@ -197,6 +197,8 @@ stream_open_prepare(struct vc__client_stream *c,
     if (status != VC_OK)
         return status;
     c->of = service;
+    c->hashed = vc__channel_hash(c->channel, opts->metadata, opts->n_metadata,
+                                 &c->hash);
     if (!vc__client_stream_pick(c, now))
         return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
     /* Until there are servers, no thread adds messages to the call. */

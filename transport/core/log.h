@@ -33,6 +33,7 @@
     X(LISTEN, INFO, "addresses that servers listen at")                        \
     X(LISTEN_LOST, ERROR, "addresses that servers have lost")                  \
     X(SERVERS, INFO, "servers that come and go")                               \
+    X(EJECTED, WARNING, "servers that are ejected, or come back")              \
     X(RESOLVER, WARNING, "targets that are not resolved")                      \
     X(SERVER, INFO, "servers that are drained or closed")                      \
     X(WAITS, WARNING, "servers whose end waits for calls")                     \

@@ -1,0 +1,156 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * See rpc/balance/ejections.h. Static functions run on the holder, unless their
+ * comments say otherwise. */
+#include "rpc/balance/ejections.h"
+
+#include <stdlib.h>
+
+#include "rpc/balance/changes.h"
+#include "transport/core/log.h"
+
+struct vc__ejections {
+    struct vc__servers *servers;
+    struct vc__outlier_policy policy;
+    struct vc__task task; /* starts the timer, then stops it */
+    struct vc__timer timer;
+    struct vc__waiter stopped;
+    atomic_bool stops;
+    uint64_t seed;
+    struct vc__outlier_counts counts;
+};
+
+/* Logs that a server was ejected, or is back, for ejections_log(). */
+static void
+change_log(const struct vc__ejections *ej, const struct vc__subchannel *s)
+{
+    struct vc__log *log = ej->servers->engine->log;
+    const struct vc__outlier *o = &s->outlier;
+    char target[VC__TARGET_TEXT];
+
+    vc__target_text(&s->pool->opts.target, target);
+    if (o->change == VC__OUTLIER_EJECTED)
+        vc__log(log, VC__LOG_EJECTED,
+                "server %s is ejected for %u ms: of its calls %llu have "
+                "succeeded, and %llu have failed",
+                target, (unsigned)(vc__outlier_length(o, &ej->policy) / 1000),
+                (unsigned long long)o->last.good,
+                (unsigned long long)o->last.bad);
+    else
+        vc__log(log, VC__LOG_EJECTED, "server %s gets calls again", target);
+}
+
+/* Counts and logs what a sweep has changed: servers that are held, as lines are
+ * logged without locks. Puts them. */
+static void
+ejections_log(struct vc__ejections *ej, struct vc__subchannel **changed,
+              unsigned n)
+{
+    for (unsigned i = 0; i < n; i++) {
+        if (changed[i]->outlier.change == VC__OUTLIER_EJECTED)
+            vc__count(&ej->servers->engine->ledger, VC__COUNT_servers_ejected,
+                      1);
+        if (vc__log_wants(ej->servers->engine->log, VC__LOG_EJECTED))
+            change_log(ej, changed[i]);
+        vc__subchannel_put(changed[i]);
+    }
+}
+
+/* Judges the servers of the set, for ejections_on_timer(). Returns the number
+ * of those that have changed, held, in `changed`, which has room for all. */
+static unsigned
+set_sweep(struct vc__ejections *ej, const struct vc__server_set *set,
+          struct vc__outlier **all, struct vc__subchannel **changed)
+{
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < set->n; i++)
+        all[i] = &set->sub[i]->outlier;
+    vc__outlier_sweep(all, set->n, &ej->policy, vc__now(), &ej->seed,
+                      &ej->counts);
+    for (unsigned i = 0; i < set->n; i++) {
+        if (set->sub[i]->outlier.change == VC__OUTLIER_SAME)
+            continue;
+        vc__subchannel_hold(set->sub[i]);
+        changed[n++] = set->sub[i];
+    }
+    return n;
+}
+
+/* fire() of the timer: an interval has passed. Without memory its counts are
+ * judged with those of the next. */
+static void
+ejections_on_timer(struct vc__timer *timer)
+{
+    struct vc__ejections *ej =
+        caa_container_of(timer, struct vc__ejections, timer);
+    struct vc__server_set *set = vc__servers_enter(ej->servers);
+    struct vc__outlier **all = calloc(set->n, sizeof *all);
+    struct vc__subchannel **changed = calloc(set->n, sizeof *changed);
+    unsigned n = 0;
+
+    if (all != NULL && changed != NULL)
+        n = set_sweep(ej, set, all, changed);
+    vc__servers_exit(ej->servers);
+    ejections_log(ej, changed, n);
+    free(all);
+    free(changed);
+    vc__timer_start(&ej->servers->engine->timers, &ej->timer,
+                    vc__now() + ej->policy.interval_us, ejections_on_timer);
+}
+
+/* The task: starts the timer, and when it is posted again stops it. */
+static void
+ejections_run(struct vc__task *task)
+{
+    struct vc__ejections *ej =
+        caa_container_of(task, struct vc__ejections, task);
+    struct vc__timers *timers = &ej->servers->engine->timers;
+
+    if (atomic_load(&ej->stops))
+        vc__timer_stop(timers, &ej->timer);
+    else
+        vc__timer_start(timers, &ej->timer, vc__now() + ej->policy.interval_us,
+                        ejections_on_timer);
+    vc__waiter_done(&ej->stopped);
+}
+
+bool
+vc__ejections_begin(struct vc__servers *sv,
+                    const struct vc__outlier_policy *policy)
+{
+    struct vc__ejections *ej;
+
+    if (!vc__outlier_is_on(policy) || sv->only != NULL)
+        return true;
+    ej = calloc(1, sizeof *ej);
+    if (ej == NULL)
+        return false;
+    ej->servers = sv;
+    ej->policy = *policy;
+    ej->seed = vc__now();
+    ej->task.run = ejections_run;
+    vc__waiter_init(&ej->stopped);
+    sv->ejections = ej;
+    vc__engine_post(sv->engine, &ej->task);
+    return true;
+}
+
+void
+vc__ejections_stop(struct vc__ejections *ej)
+{
+    struct vc__engine *e = ej->servers->engine;
+
+    vc__engine_wait(e, &ej->stopped, VC__FOREVER); /* it has begun */
+    vc__waiter_init(&ej->stopped);
+    atomic_store(&ej->stops, true);
+    vc__engine_post(e, &ej->task);
+    vc__engine_wait(e, &ej->stopped, VC__FOREVER);
+}
+
+void
+vc__ejections_free(struct vc__ejections *ej)
+{
+    free(ej);
+}

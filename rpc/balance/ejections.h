@@ -1,0 +1,26 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Outlier detection of a channel (gRPC's proposal A50): a timer of its engine
+ * has the servers judged in each interval. The rules are in
+ * rpc/balance/outlier.h.
+ *
+ * Called by: servers.c (all). */
+#ifndef VC_RPC_EJECTIONS_H
+#define VC_RPC_EJECTIONS_H
+
+#include "rpc/balance/servers.h"
+
+/* Begins, if the policy looks for outliers: sets sv->ejections. Its servers are
+ * open, and no call was made yet. False if memory is short. Called by
+ * vc_channel_open(). */
+bool vc__ejections_begin(struct vc__servers *sv,
+                         const struct vc__outlier_policy *policy);
+
+/* Stops the timer, on the holder, and waits for that. Called by
+ * vc_channel_close(). */
+void vc__ejections_stop(struct vc__ejections *ej);
+/* No call uses the channel any more. NULL is allowed. */
+void vc__ejections_free(struct vc__ejections *ej);
+
+#endif

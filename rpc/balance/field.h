@@ -1,0 +1,58 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * How well the servers of a set suit an attempt, by what their pools publish.
+ * Any thread, without locks; for the policies of rpc/balance/picker.h.
+ *
+ * Called by: picker.c (all). */
+#ifndef VC_RPC_FIELD_H
+#define VC_RPC_FIELD_H
+
+#include "rpc/balance/server_set.h"
+
+/* What an attempt brings. */
+struct vc__pick {
+    const struct vc_service *service;
+    const struct vc__pool *before; /* where the one before went; or NULL */
+    uint64_t now, seed;
+    uint64_t hash; /* for ring_hash; random if the call has no key */
+};
+
+/* How well a server suits: the lower the better. */
+enum vc__suits {
+    VC__SUITS,      /* it is connected */
+    VC__SUITS_SAME, /* the same, but the attempt before went there */
+    VC__SUITS_SOON, /* it may be connected soon */
+    VC__SUITS_SAME_SOON,
+    VC__SUITS_FAILING, /* it cannot be reached, or is ejected */
+    VC__SUITS_SAME_FAILING,
+};
+
+enum vc__suits vc__suits_of(const struct vc__subchannel *s,
+                            const struct vc__pick *pick);
+
+/* Some servers of a set that lie side by side: first to end - 1. */
+struct vc__range {
+    unsigned first, end;
+};
+
+/* The servers of a range that suit best. */
+struct vc__field {
+    enum vc__suits suits;
+    unsigned n;     /* so many of them */
+    unsigned first; /* the first of them */
+    unsigned end;   /* of the range */
+};
+
+/* Looks at all servers of the range, which is not empty. connects: has those
+ * connected that are not, once their backoff is over. */
+struct vc__field vc__field_of(const struct vc__server_set *set,
+                              struct vc__range range, bool connects,
+                              const struct vc__pick *pick);
+
+/* The place in the set of number k, from 0, of the servers of the field. */
+unsigned vc__field_get(const struct vc__field *f,
+                       const struct vc__server_set *set, unsigned k,
+                       const struct vc__pick *pick);
+
+#endif

@@ -1,0 +1,31 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * How near a server is, for the policy nearest. Any thread.
+ *
+ * Called by: server_set.c (all). */
+#ifndef VC_RPC_NEAR_H
+#define VC_RPC_NEAR_H
+
+#include "rpc/balance/endpoint.h"
+
+struct ifaddrs;
+
+/* What is asked of this machine once for many servers. */
+struct vc__near {
+    struct ifaddrs *addresses; /* NULL: not known */
+    const char *label;         /* of this program; or NULL */
+};
+
+/* Called when the servers of a channel are arranged, around
+ * vc__near_tier(). */
+void vc__near_begin(struct vc__near *near, const char *label);
+void vc__near_end(struct vc__near *near);
+
+/* 0: on this host; 1: its label is that of this program; 2: all others. The
+ * host is this one if the target is of shm: or inproc:, or has an address of
+ * this machine or its name. Other names are not looked up. */
+unsigned vc__near_tier(const struct vc__near *near,
+                       const struct vc__endpoint *e);
+
+#endif
