@@ -1,0 +1,75 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Consistent hashing: calls with the same key go to the same server, and most
+ * keys stay with theirs when servers come or leave. This is the ring of gRPC's
+ * ring_hash (A42, A76): each server is at several places of a ring of 2^64
+ * numbers, at the XXH64 of "KEY_0", "KEY_1" and so on, KEY being its hash key.
+ * A call goes to the server at the first place at or after the hash of the
+ * call's key.
+ *
+ * When a server leaves, its keys move to the others. More keys move if those
+ * others get more entries, so that the ring keeps its least size: with 10
+ * servers about as many again. gRPC's ring does the same.
+ *
+ * A ring does not change; another set of servers needs another ring. It is the
+ * same whatever the order of the servers, on any machine. Pure. Any thread.
+ *
+ * Called by: ring.c (hash). */
+#ifndef VC_RPC_RING_H
+#define VC_RPC_RING_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "rpc/balance/endpoint.h"
+
+/* gRPC's defaults of the least and the most entries of a ring, and the most
+ * that any configuration gets. */
+#define VC__RING_SIZE_MIN 1024u
+#define VC__RING_SIZE_MAX 4096u
+
+struct vc__ring_entry {
+    uint64_t hash;
+    uint32_t rank;   /* of the server, by hash key and target */
+    uint32_t server; /* its number, as given to vc__ring_new() */
+};
+
+struct vc__ring {
+    unsigned size;                   /* 1..VC__RING_SIZE_MAX */
+    struct vc__ring_entry entries[]; /* sorted by hash, then by rank */
+};
+
+/* Returns a ring of n servers, at least one; NULL if memory is short. Of each
+ * endpoint its hash key, else its target, and its weight count; 0 counts as 1.
+ * Free it by vc__ring_free().
+ *
+ * The ring has at least min entries, and as many more as make the number of
+ * those of the lightest server whole, but at most max. min and max below 1
+ * count as 1, above VC__RING_SIZE_MAX as that. Each server has entries in
+ * proportion to its weight; it has none if its share of max is too small for
+ * one. Of servers with the same hash key the one whose target sorts first is
+ * first at each place. */
+struct vc__ring *vc__ring_new(const struct vc__endpoint *endpoints, unsigned n,
+                              unsigned min, unsigned max);
+
+/* ring may be NULL. No thread uses the ring any more. */
+void vc__ring_free(struct vc__ring *ring);
+
+/* Returns the hash of a call's key. */
+uint64_t vc__ring_hash(const char *text, size_t len);
+
+/* Returns the number of the first entry at or after the hash; that is entry 0
+ * if there is none. The entries that follow, entry 0 after the last, have the
+ * servers to try next. */
+unsigned vc__ring_find(const struct vc__ring *ring, uint64_t hash);
+
+/* Returns the number of the server at this entry. The entry is less than the
+ * ring's size. */
+static inline unsigned
+vc__ring_server(const struct vc__ring *ring, unsigned entry)
+{
+    return ring->entries[entry].server;
+}
+
+#endif
