@@ -1,0 +1,131 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * See rpc/balance/stride.h, also for the threads. vc__stride_new() calls all
+ * static functions but stride_takes(), directly or not. */
+#include "rpc/balance/stride.h"
+
+#include <float.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+/* Known weights count as within these multiples of their mean. */
+#define RATIO_MAX 10.0
+#define RATIO_MIN 0.01
+
+/* The numbers of A58. */
+#define WEIGHT_MAX VC__STRIDE_WEIGHT_MAX
+#define OFFSET     (WEIGHT_MAX / 2)
+
+/* How weights become integers. */
+struct stride_scale {
+    double max;    /* higher weights count as this one */
+    double factor; /* makes max WEIGHT_MAX */
+    uint16_t mean, floor;
+};
+
+/* False for NaN, too. */
+static bool
+stride_weight_is_known(float weight)
+{
+    return weight > 0 && weight <= FLT_MAX;
+}
+
+static uint16_t
+stride_round(double weight)
+{
+    return (uint16_t)(weight + 0.5);
+}
+
+/* One known weight is the mean, and so all are equal. */
+static struct stride_scale
+stride_scale_of(const float *weights, unsigned n)
+{
+    struct stride_scale scale = {0};
+    unsigned known = 0;
+    double sum = 0, mean;
+
+    for (unsigned i = 0; i < n; i++)
+        if (stride_weight_is_known(weights[i])) {
+            known++;
+            sum += (double)weights[i];
+            if ((double)weights[i] > scale.max)
+                scale.max = (double)weights[i];
+        }
+    mean = known == 0 ? 1 : sum / known;
+    if (known == 0)
+        scale.max = mean;
+    if (scale.max > RATIO_MAX * mean)
+        scale.max = RATIO_MAX * mean;
+    scale.factor = WEIGHT_MAX / scale.max;
+    scale.mean = stride_round(scale.factor * mean);
+    /* At least 66, as the mean is a tenth of WEIGHT_MAX at least: a weight of 0
+     * would get no calls. */
+    scale.floor = stride_round(scale.mean * RATIO_MIN);
+    return scale;
+}
+
+static uint16_t
+stride_scale_weight(const struct stride_scale *scale, float weight)
+{
+    double capped = (double)weight < scale->max ? (double)weight : scale->max;
+    uint16_t scaled;
+
+    if (!stride_weight_is_known(weight))
+        return scale->mean;
+    scaled = stride_round(capped * scale->factor);
+    return scaled > scale->floor ? scaled : scale->floor;
+}
+
+struct vc__stride *
+vc__stride_new(const float *weights, unsigned n)
+{
+    struct vc__stride *s = malloc(sizeof *s + n * sizeof s->weights[0]);
+    struct stride_scale scale;
+
+    if (s == NULL)
+        return NULL;
+    scale = stride_scale_of(weights, n);
+    s->n = n;
+    s->heaviest = 0;
+    for (unsigned i = 0; i < n; i++) {
+        s->weights[i] = stride_scale_weight(&scale, weights[i]);
+        if (s->weights[i] > s->weights[s->heaviest])
+            s->heaviest = i;
+    }
+    return s;
+}
+
+void
+vc__stride_free(struct vc__stride *s)
+{
+    free(s);
+}
+
+/* True if the server takes its turn of this round: `weight` times in WEIGHT_MAX
+ * rounds. Called by vc__stride_next(). */
+static bool
+stride_takes(const struct vc__stride *s, unsigned server, unsigned round)
+{
+    uint64_t weight = s->weights[server];
+
+    return (weight * round + (uint64_t)server * OFFSET) % WEIGHT_MAX >=
+           WEIGHT_MAX - weight;
+}
+
+unsigned
+vc__stride_next(const struct vc__stride *s, atomic_uint *sequence)
+{
+    for (unsigned turns = 0; turns < s->n; turns++) {
+        /* Relaxed: each thread needs a number of its own, and no other data
+         * depends on it. */
+        unsigned at =
+            atomic_fetch_add_explicit(sequence, 1, memory_order_relaxed);
+
+        if (stride_takes(s, at % s->n, at / s->n))
+            return at % s->n;
+    }
+    /* The heaviest takes one of any n turns in succession. So others have taken
+     * numbers meanwhile, or the sequence has begun anew. */
+    return s->heaviest;
+}

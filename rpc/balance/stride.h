@@ -1,0 +1,46 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Weighted round robin: chooses servers so that each gets calls in proportion
+ * to its weight, with one atomic number as its only state. This is gRPC's
+ * static stride scheduler (A58).
+ *
+ * The sequence number of a choice stands for a server and a round. In each
+ * round each server has one turn. The heaviest takes all of its turns; one of a
+ * tenth of its weight takes every tenth. Servers of one weight take theirs in
+ * two different rounds, by whether their numbers are even or odd. So a server
+ * that is much heavier than all others gets several calls in a row.
+ *
+ * A scheduler does not change. New weights need another scheduler, which goes
+ * on with the sequence of the one before; the caller owns the sequence. Any
+ * threads may choose at the same time. */
+#ifndef VC_RPC_STRIDE_H
+#define VC_RPC_STRIDE_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+/* The heaviest server has this weight. */
+#define VC__STRIDE_WEIGHT_MAX UINT16_MAX
+
+struct vc__stride {
+    unsigned n;
+    unsigned heaviest;  /* the first server of VC__STRIDE_WEIGHT_MAX */
+    uint16_t weights[]; /* 1..VC__STRIDE_WEIGHT_MAX */
+};
+
+/* Returns a scheduler for n servers, at least one; NULL if memory is short. A
+ * weight is any positive number: only its ratio to the others counts, up to ten
+ * times the mean of all, and from a hundredth of it. Any other number, as 0 or
+ * NaN, stands for an unknown weight: that server gets the mean. With fewer than
+ * two known weights all shares are equal. Free it by vc__stride_free(). */
+struct vc__stride *vc__stride_new(const float *weights, unsigned n);
+
+/* s may be NULL. No thread uses the scheduler any more. */
+void vc__stride_free(struct vc__stride *s);
+
+/* Returns the number of a server, and advances the sequence. Takes no lock, and
+ * looks at each server once at most. */
+unsigned vc__stride_next(const struct vc__stride *s, atomic_uint *sequence);
+
+#endif
