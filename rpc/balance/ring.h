@@ -8,9 +8,11 @@
  * A call goes to the server at the first place at or after the hash of the
  * call's key.
  *
- * When a server leaves, its keys move to the others. More keys move if those
- * others get more entries, so that the ring keeps its least size: with 10
- * servers about as many again. gRPC's ring does the same.
+ * When a server leaves, its keys move to the others. gRPC's sizes (1,024 to
+ * 4,096 entries) give those others more entries, so that the ring keeps its
+ * least size: with 10 servers about as many keys again move. The sizes here
+ * give each server the same number whatever their number is, so no other key
+ * moves.
  *
  * A ring does not change; another set of servers needs another ring. It is the
  * same whatever the order of the servers, on any machine. Pure. Any thread.
@@ -24,10 +26,19 @@
 
 #include "rpc/balance/endpoint.h"
 
-/* gRPC's defaults of the least and the most entries of a ring, and the most
- * that any configuration gets. */
-#define VC__RING_SIZE_MIN 1024u
-#define VC__RING_SIZE_MAX 4096u
+/* The most entries of a ring. */
+#define VC__RING_SIZE_MAX 32768u
+
+/* The entries of a ring of n servers: 128 for each; of more than 256 servers 32,
+ * as such a ring takes milliseconds to make. */
+static inline unsigned
+vc__ring_size_for(unsigned n)
+{
+    return n <= 256 ? 128 * n : 32 * n;
+}
+_Static_assert(128 * 256 <= VC__RING_SIZE_MAX &&
+                   32 * VC_ENDPOINTS_MAX <= VC__RING_SIZE_MAX,
+               "a ring has room for all servers");
 
 struct vc__ring_entry {
     uint64_t hash;

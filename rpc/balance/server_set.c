@@ -141,7 +141,7 @@ vc__server_set_arrange(struct vc__server_set *set, enum vc__policy policy,
     case VC__POLICY_WEIGHTED_ROUND_ROBIN:
         return stride_make(set);
     case VC__POLICY_RING_HASH:
-        set->ring = vc__ring_new(set->about, set->n, VC__RING_SIZE_MIN,
+        set->ring = vc__ring_new(set->about, set->n, vc__ring_size_for(set->n),
                                  VC__RING_SIZE_MAX);
         return set->ring != NULL;
     case VC__POLICY_PRIORITY:

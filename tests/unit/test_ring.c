@@ -15,8 +15,11 @@
 #include "rpc/balance/ring.h"
 #include "tests/unit/random.h"
 
-#define MANY VC_ENDPOINTS_MAX
-#define KEYS 100000u
+/* gRPC's defaults. */
+#define GRPC_MIN 1024u
+#define GRPC_MAX 4096u
+#define MANY     VC_ENDPOINTS_MAX
+#define KEYS     100000u
 
 static struct vc__endpoint endpoints[MANY];
 
@@ -45,7 +48,7 @@ ring_of(unsigned n, unsigned min, unsigned max)
 static struct vc__ring *
 usual_ring_of(unsigned n)
 {
-    return ring_of(n, VC__RING_SIZE_MIN, VC__RING_SIZE_MAX);
+    return ring_of(n, GRPC_MIN, GRPC_MAX);
 }
 
 static unsigned
@@ -301,7 +304,7 @@ the_most_servers_that_there_may_be_have_an_entry_each(void **state)
     for (unsigned i = 0; i < MANY; i++)
         assert_int_equal(entries_of(ring, i), 1);
     vc__ring_free(ring);
-    ring = ring_of(MANY, VC__RING_SIZE_MAX, VC__RING_SIZE_MAX);
+    ring = ring_of(MANY, GRPC_MAX, GRPC_MAX);
     for (unsigned i = 0; i < MANY; i++)
         assert_int_equal(entries_of(ring, i), 4);
     vc__ring_free(ring);
@@ -319,13 +322,14 @@ has_entry(const struct vc__ring *ring, uint64_t hash)
  * the others. Another key moves only to an entry that the ring has got so that
  * it keeps its size. */
 static void
-count_moves(unsigned n, unsigned min, unsigned *from_it, unsigned *others)
+count_moves(unsigned n, unsigned (*min)(unsigned n), unsigned *from_it,
+            unsigned *others)
 {
     struct vc__ring *before, *after;
 
     endpoints_set(n);
-    before = ring_of(n, min, VC__RING_SIZE_MAX);
-    after = ring_of(n - 1, min, VC__RING_SIZE_MAX);
+    before = ring_of(n, min(n), VC__RING_SIZE_MAX);
+    after = ring_of(n - 1, min(n - 1), VC__RING_SIZE_MAX);
     *from_it = *others = 0;
     for (unsigned i = 0; i < KEYS; i++) {
         uint64_t hash = key_hash(i);
@@ -342,11 +346,18 @@ count_moves(unsigned n, unsigned min, unsigned *from_it, unsigned *others)
     vc__ring_free(after);
 }
 
+static unsigned
+grpc_size(unsigned n)
+{
+    (void)n;
+    return GRPC_MIN;
+}
+
 /* gRPC's sizes leave each of 100 and of 99 servers 11 entries. One of 10 has
  * 103 and one of 9 has 114: so others move to the entries that are new, about
  * as many as had to move. */
 static void
-few_keys_move_when_a_server_leaves(void **state)
+with_the_sizes_of_grpc_others_move_to_new_entries_only(void **state)
 {
     static const struct {
         unsigned n, others_max;
@@ -355,10 +366,25 @@ few_keys_move_when_a_server_leaves(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        count_moves(rows[i].n, VC__RING_SIZE_MIN, &from_it, &others);
+        count_moves(rows[i].n, grpc_size, &from_it, &others);
         assert_in_range(from_it, KEYS / rows[i].n * 7 / 10,
                         KEYS / rows[i].n * 13 / 10);
         assert_in_range(others, 0, rows[i].others_max);
+    }
+}
+
+static void
+at_most_its_keys_move_when_a_server_leaves(void **state)
+{
+    static const unsigned rows[] = {2, 3, 5, 10, 30, 100, 256, 1000};
+    unsigned from_it, others;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        count_moves(rows[i], vc__ring_size_for, &from_it, &others);
+        assert_in_range(from_it + others, KEYS / rows[i] * 6 / 10,
+                        KEYS / rows[i] * 13 / 10);
+        assert_int_equal(others, 0);
     }
 }
 
@@ -440,7 +466,8 @@ main(void)
         cmocka_unit_test(a_weight_of_0_is_one_of_1),
         cmocka_unit_test(each_server_gets_keys_in_proportion_to_its_weight),
         cmocka_unit_test(the_most_servers_that_there_may_be_have_an_entry_each),
-        cmocka_unit_test(few_keys_move_when_a_server_leaves),
+        cmocka_unit_test(with_the_sizes_of_grpc_others_move_to_new_entries_only),
+        cmocka_unit_test(at_most_its_keys_move_when_a_server_leaves),
         cmocka_unit_test(
             the_ring_is_the_same_whatever_the_order_of_the_servers),
         cmocka_unit_test(of_servers_with_one_hash_key_the_first_gets_the_calls),

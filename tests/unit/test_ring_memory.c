@@ -30,7 +30,7 @@ ring_of_two(void)
                                                     {.target = "tcp://b:1"}};
 
     allocations = 0;
-    return vc__ring_new(endpoints, 2, VC__RING_SIZE_MIN, VC__RING_SIZE_MAX);
+    return vc__ring_new(endpoints, 2, 256, VC__RING_SIZE_MAX);
 }
 
 static void
