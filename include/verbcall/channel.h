@@ -169,6 +169,11 @@ struct vc_channel_opts {
  * - "list:TARGET,TARGET,...": up to 1,024 of the above: servers that do the
  *   same. vc_channel_opts.policy says which one gets a call. A call that cannot
  *   be sent to one goes to another; see doc/balancing.md.
+ * - "file:///PATH": the same from a file, with a target a line, which is read
+ *   again when it changes.
+ * - "dns:///NAME:PORT": the addresses of a name, by the module libverbcall-dns.
+ * - "SCHEME:...": servers from a resolver of the program's own: see
+ *   verbcall/resolver.h.
  *
  * Of several addresses the first that answers is taken; each has 250 ms before
  * the next is tried, too. Errors:

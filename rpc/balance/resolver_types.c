@@ -6,6 +6,7 @@
  * rpc/balance/resolver.h. Any thread. */
 #include <dlfcn.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -28,7 +29,7 @@ static const struct {
 
 static pthread_mutex_t types_lock = PTHREAD_MUTEX_INITIALIZER;
 static const struct vc_resolver_type *types[TYPES_MAX]; /* types_lock */
-static unsigned n_types;                                /* types_lock */
+static atomic_uint n_types; /* written under types_lock */
 
 /* True if `text` begins with this scheme and a colon. */
 static bool
@@ -67,6 +68,8 @@ type_get(const char *target)
 {
     const struct vc_resolver_type *type = NULL;
 
+    if (atomic_load(&n_types) == 0) /* most programs register none */
+        return NULL;
     pthread_mutex_lock(&types_lock);
     for (unsigned i = 0; i < n_types && type == NULL; i++) {
         if (has_scheme(target, types[i]->scheme))
@@ -93,7 +96,8 @@ type_add(const struct vc_resolver_type *type)
         return vc__fail(VC_RESOURCE_EXHAUSTED,
                         "vc_resolver_register(): there are %u types already",
                         TYPES_MAX);
-    types[n_types++] = type;
+    types[n_types] = type;
+    atomic_fetch_add(&n_types, 1);
     return VC_OK;
 }
 

@@ -62,91 +62,6 @@ vc__client_stream_end(struct vc__client_stream *c, enum vc__stream_event why,
     vc__stream_put(&c->stream);
 }
 
-/* For reply_keep(): unpacks the reply's message; false with *error set. */
-static bool
-stream_client_reply_unpack(struct vc__client_stream *c,
-                           const struct vc__reply_frame *reply,
-                           struct vc__error *error)
-{
-    struct vc__reply *r = vc__reply_take(c->stream.replies, c->stream.memory);
-    struct vc__message_fault fault = {.what = "out of memory"};
-    char why[VC__ERROR_TEXT];
-    void *message = NULL;
-
-    if (r != NULL)
-        message =
-            vc__codec_unpack(&c->type->reply, &r->allocator, c->stream.memory,
-                             reply->body, reply->len, &fault);
-    if (message != NULL) {
-        pthread_mutex_lock(&c->stream.lock);
-        c->stream.last = message;
-        pthread_mutex_unlock(&c->stream.lock);
-        return true;
-    }
-    vc__message_fault_text(&fault, why, sizeof why);
-    vc__error_put(error, r == NULL ? VC_RESOURCE_EXHAUSTED : VC_INTERNAL,
-                  "%s.%s: the reply cannot be unpacked as %s: %s",
-                  c->stream.service, c->type->name, c->type->reply.desc->name,
-                  why);
-    if (r != NULL)
-        vc__reply_give(r);
-    return false;
-}
-
-/* For on_replied(): keeps the reply's message, if its method allows the length;
- * false with *error set. */
-static bool
-reply_keep(struct vc__client_stream *c, const struct vc__reply_frame *reply,
-           struct vc__error *error)
-{
-    if (vc__codec_reply_fits(c->type, reply->len))
-        return stream_client_reply_unpack(c, reply, error);
-    vc__error_put(error, VC_RESOURCE_EXHAUSTED, VC__TEXT_MAX_REPLY,
-                  c->stream.service, c->type->name, reply->len,
-                  c->type->max_reply);
-    return false;
-}
-
-/* For on_replied(): keeps the reply's metadata for vc_stream_result(); false
- * with *error set. */
-static bool
-metadata_keep(struct vc__client_stream *c, const struct vc__reply_frame *reply,
-              struct vc__error *error)
-{
-    const char *fault = NULL;
-    struct vc__reply_metadata *b = NULL;
-
-    if (reply->metadata.len == 0)
-        return true;
-    b = vc__reply_metadata_new(&reply->metadata, true, &fault);
-    if (fault != NULL)
-        vc__error_put(error, VC_INTERNAL, "%s.%s: the reply has %s",
-                      c->stream.service, c->type->name, fault);
-    else if (b == NULL)
-        vc__error_put(error, VC_RESOURCE_EXHAUSTED,
-                      "%s.%s: out of memory for the metadata of the reply",
-                      c->stream.service, c->type->name);
-    error->outcome = reply->outcome;
-    pthread_mutex_lock(&c->stream.lock);
-    c->reply_metadata = b;
-    pthread_mutex_unlock(&c->stream.lock);
-    return b != NULL;
-}
-
-/* Sets *error, for on_replied(). A call whose deadline has passed ends as if
- * this end had noticed it first. */
-static void
-error_of_reply(const struct vc__client_stream *c, struct vc__error *error,
-               const struct vc__reply_frame *reply)
-{
-    if (reply->status != VC_DEADLINE_EXCEEDED || c->stream.due > vc__now()) {
-        vc__reply_error(error, reply, c->stream.service, c->type->name);
-        return;
-    }
-    vc__stream_late(&c->stream, error);
-    error->outcome = reply->outcome;
-}
-
 /* replied() of the request: on the holder, without locks. */
 static void
 on_replied(struct vc__request *r, const struct vc__reply_frame *reply)
@@ -155,19 +70,8 @@ on_replied(struct vc__request *r, const struct vc__reply_frame *reply)
         caa_container_of(r, struct vc__client_stream, request);
     struct vc__error error;
 
-    error.status = reply->status;
-    error.lack = VC__LACK_NOTHING;
-    error.outcome = reply->outcome;
-    error.text[0] = '\0';
-    if (!metadata_keep(c, reply, &error)) {
-        vc__client_stream_end(c, VC__STREAM_EV_REPLY, &error);
-        return;
-    }
-    if (error.status != VC_OK)
-        error_of_reply(c, &error, reply);
-    else if (!vc__client_stream_down(c) && !reply_keep(c, reply, &error))
-        error.outcome = VC_OUTCOME_EXECUTED;
-    if (!vc__client_stream_again(c, &error))
+    if (!vc__client_stream_reply(c, reply, &error) ||
+        !vc__client_stream_again(c, &error))
         vc__client_stream_end(c, VC__STREAM_EV_REPLY, &error);
 }
 

@@ -113,6 +113,14 @@ void vc__client_stream_unhold(struct vc__client_stream *c);
  * call can be cancelled, and is if that was requested meanwhile. */
 void vc__client_stream_started(struct vc__client_stream *c);
 
+/* stream_reply.c: keeps the metadata of the reply, and its message if the
+ * method has one; *error is the call's end. False if the metadata cannot be
+ * kept: then the call is not tried again. Called on the holder, without
+ * locks. */
+bool vc__client_stream_reply(struct vc__client_stream *c,
+                             const struct vc__reply_frame *reply,
+                             struct vc__error *error);
+
 /* Ends the call; called once, by the thread that decides the end: the holder,
  * or any that cancels the call, starts it, or closes the channel. Leaves the
  * channel. May free the stream. */
