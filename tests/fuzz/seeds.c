@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 
 #include "cm/connect/hello.h"
+#include "rpc/balance/endpoint_file.h"
 #include "rpc/codec/validate.h"
 #include "tests/fuzz/message_types.h"
 #include "transport/wire/metadata.h"
@@ -465,6 +466,44 @@ nested_message(const char *name, unsigned levels)
     write_message(name, TREE, at, len);
 }
 
+/* --- files of servers --- */
+
+static void
+server_file(const char *name, const char *text, size_t len)
+{
+    static struct vc__endpoint_file f;
+
+    write_seed("endpoint_file", name, vc__endpoint_file_parse(&f, text, len),
+               text, len);
+}
+
+/* TEXT is a literal, which may have NULs. */
+#define SERVER_FILE(name, text) server_file(name, text, sizeof text - 1)
+
+static void
+server_files(void)
+{
+    SERVER_FILE("good_plain", "tcp://a:1\nrdma://b:7471\n");
+    SERVER_FILE("good_words", "tcp://a:1 weight=1000000 priority=255 "
+                              "label=rack-7 hash_key=k\n");
+    SERVER_FILE("good_comments",
+                "# servers\n\n \t# two\nshm:a#b label=#7 # c\n");
+    SERVER_FILE("good_crlf", "\xef\xbb\xbf"
+                             "a:1\tweight=2\r\n\r\nb:\xc3\xa4\r\n");
+    SERVER_FILE("good_no_newline", "inproc://a");
+    SERVER_FILE("bad_empty", "# none\n");
+    SERVER_FILE("bad_word", "tcp://a:1 wieght=2\n");
+    SERVER_FILE("bad_twice", "tcp://a:1 label=a label=b\n");
+    SERVER_FILE("bad_number", "tcp://a:1 weight=1000001\n");
+    SERVER_FILE("bad_scheme", "10.9.0.1:7471\n");
+    SERVER_FILE("bad_list", "list:tcp://a:1,tcp://b:1\n");
+    SERVER_FILE("bad_same_target",
+                "tcp://a:1\ntcp://b:1\ntcp://a:1 weight=2\n");
+    SERVER_FILE("bad_nul", "tcp://a:1\0\n");
+    SERVER_FILE("bad_utf8", "tcp://a:1 label=\xc0\x80\n");
+    SERVER_FILE("bad_control", "tcp://a:1\x1b[1m\n");
+}
+
 int
 main(int argc, char **argv)
 {
@@ -484,5 +523,6 @@ main(int argc, char **argv)
     bad_messages();
     nested_message("good_depth_100", 100);
     nested_message("bad_depth_101", 101);
+    server_files();
     return 0;
 }
