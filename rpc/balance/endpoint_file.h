@@ -6,7 +6,7 @@
  * doc/balancing.md, "file:". A text with any fault is refused as a whole. Pure;
  * on the thread of its caller.
  *
- * Called by: */
+ * Called by: file_resolver.c (parse). */
 #ifndef VC_RPC_ENDPOINT_FILE_H
 #define VC_RPC_ENDPOINT_FILE_H
 

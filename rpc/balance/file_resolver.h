@@ -1,0 +1,16 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The resolver of targets file:PATH: the servers of a channel are those of a
+ * file, and change with it. See doc/balancing.md, "file:". Its functions run as
+ * verbcall/resolver.h says: open() on the thread of vc_channel_open(), the
+ * others on the holder of the channel's engine. */
+#ifndef VC_RPC_FILE_RESOLVER_H
+#define VC_RPC_FILE_RESOLVER_H
+
+#include <verbcall/resolver.h>
+
+/* Known to all channels; in the table of resolver.c. */
+extern const struct vc_resolver_type vc__file_resolver;
+
+#endif
