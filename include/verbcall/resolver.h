@@ -59,9 +59,10 @@ struct vc_endpoint {
 struct vc_resolver;
 
 /* A kind of resolver: what a program or a module provides. `state` is what
- * open() has set. The library calls all but open() on the thread that advances
- * the channel's engine, one at a time. They must not block, and must not call
- * functions of the library other than those below. */
+ * open() has set. The functions are called one at a time. again(), and ready()
+ * and fire() below, run on the thread that advances the channel's engine, and
+ * must not block; open() and close() may. None may call functions of the
+ * library other than those below, and vc_error() after one of these. */
 struct vc_resolver_type {
     size_t size; /* sizeof(struct vc_resolver_type) */
 
@@ -82,7 +83,9 @@ struct vc_resolver_type {
      * Called at most once a second. NULL: not wanted. */
     void (*again)(void *state);
 
-    /* The channel is closed. Nothing of the resolver is called afterwards. */
+    /* The channel is closed: on the thread of vc_channel_close(), which leaves
+     * the engine to others meanwhile. No descriptor is watched any more, and
+     * the timer is stopped. Nothing of the resolver is called afterwards. */
     void (*close)(void *state);
 };
 
@@ -98,6 +101,7 @@ VC_API enum vc_status vc_resolver_register(const struct vc_resolver_type *type);
  * order. Those that were there before and have the same target keep their
  * connections; calls to the others end there. Of several with one target the
  * first counts. Any thread, from open() on until close() returns.
+ * VC_OK                 what vc_resolver_fail() said before is over
  * VC_INVALID_ARGUMENT   an endpoint is malformed, there are more than 1,024, or
  *                       none; vc_error() says which. The channel goes on with
  *                       the servers it has
@@ -116,9 +120,10 @@ VC_API void vc_resolver_fail(struct vc_resolver *r, const char *why);
 /* --- for the functions of a resolver: the engine of its channel ---------- */
 
 /* vc_resolver_watch - from now on ready() is called, with the resolver's state,
- * when fd can be read, and if `writes` is true also when it can be written. It
- * replaces what was said of this fd before. Of at most 16 descriptors. On the
- * engine's thread only: in the functions of the resolver other than open().
+ * when fd can be read, and if `writes` is true also when it can be written; as
+ * often as that stays so. It replaces what was said of this fd before. Of at
+ * most 16 descriptors. On the engine's thread only: in again(), ready() and
+ * fire(). In open() ask for fire() in 0 ms instead.
  * VC_RESOURCE_EXHAUSTED there are 16 already, or the kernel refuses more */
 VC_API enum vc_status vc_resolver_watch(struct vc_resolver *r, int fd,
                                         bool writes,
@@ -130,7 +135,8 @@ VC_API void vc_resolver_forget(struct vc_resolver *r, int fd);
 
 /* vc_resolver_timer - fire() is called once in ms milliseconds, 0..2^31-1, on
  * the engine's thread; it replaces a call that was asked for before. NULL: no
- * call. In any function of the resolver, open() included. */
+ * call. In open(), again(), ready() and fire(). It is not called before open()
+ * has returned VC_OK. */
 VC_API void vc_resolver_timer(struct vc_resolver *r, uint32_t ms,
                               void (*fire)(void *state));
 

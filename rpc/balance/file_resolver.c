@@ -396,8 +396,6 @@ file_close(void *state)
 {
     struct file_resolver *f = state;
 
-    if (f->attached)
-        vc_resolver_forget(f->r, f->watch.fd);
     vc__file_watch_close(&f->watch);
     free(f);
 }

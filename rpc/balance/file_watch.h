@@ -41,6 +41,9 @@ vc__file_watch_init(struct vc__file_watch *w)
 /* Gets an inotify instance, if there is none yet. Returns 0 or an errno; EMFILE
  * if the user has too many instances, or the process too many descriptors. */
 int vc__file_watch_open(struct vc__file_watch *w);
+/* Blocks: close(2) of an inotify instance with watches waits until the kernel
+ * has freed them, some 10 ms, and longer on a busy host. Called by file_close()
+ * and by nothing that holds an engine. */
 void vc__file_watch_close(struct vc__file_watch *w);
 
 /* From now on watches what leads to this absolute path now, and nothing else.
