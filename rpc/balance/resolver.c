@@ -28,7 +28,7 @@ struct vc_resolver {
     const struct vc_resolver_type *type;
     struct vc__changes *changes;
     struct vc__engine *engine;
-    struct vc__waiter closed;
+    struct vc__waiter stopped;
 
     pthread_mutex_t lock;
     void *state;               /* lock; set when open() has returned */
@@ -72,17 +72,17 @@ timer_set(struct vc_resolver *r, uint64_t due, void (*fire)(void *state))
         fire(r->state);
 }
 
-/* For resolver_run(): the end. The closer frees the resolver. */
+/* For resolver_run(): nothing is called here any more. */
 static void
-resolver_end(struct vc_resolver *r)
+resolver_stop(struct vc_resolver *r)
 {
-    r->type->close(r->state);
     vc__timer_stop(&r->engine->timers, &r->timer);
     for (unsigned i = 0; i < WATCHES; i++) {
         if (r->watches[i].source.fd >= 0)
             vc__engine_remove(r->engine, &r->watches[i].source);
+        r->watches[i].source.fd = -1;
     }
-    vc__waiter_done(&r->closed);
+    vc__waiter_done(&r->stopped);
 }
 
 /* The task: does what was asked for. */
@@ -104,7 +104,7 @@ resolver_run(struct vc__task *task)
     r->times = r->again = false;
     pthread_mutex_unlock(&r->lock);
     if (closing) {
-        resolver_end(r);
+        resolver_stop(r);
         return;
     }
     if (times)
@@ -330,7 +330,7 @@ resolver_new(const struct vc_resolver_type *type, struct vc__changes *changes,
     r->changes = changes;
     r->engine = engine;
     r->task.run = resolver_run;
-    vc__waiter_init(&r->closed);
+    vc__waiter_init(&r->stopped);
     pthread_mutex_init(&r->lock, NULL);
     for (unsigned i = 0; i < WATCHES; i++)
         r->watches[i].source.fd = -1;
@@ -384,6 +384,7 @@ vc__resolver_close(struct vc_resolver *r)
     r->closing = true;
     resolver_post(r);
     pthread_mutex_unlock(&r->lock);
-    vc__engine_wait(r->engine, &r->closed, VC__FOREVER);
+    vc__engine_wait(r->engine, &r->stopped, VC__FOREVER);
+    r->type->close(r->state);
     resolver_free(r);
 }

@@ -22,8 +22,9 @@ enum vc_status vc__resolver_open(struct vc_resolver **out,
                                  struct vc__changes *changes,
                                  struct vc__engine *engine);
 
-/* Has close() called on the holder, waits for that, and frees the resolver.
- * NULL is allowed. Called by vc_channel_close(). */
+/* Has the holder stop the resolver's timer and descriptors, waits for that,
+ * calls close(), and frees the resolver. NULL is allowed. Called by
+ * vc_channel_close(). */
 void vc__resolver_close(struct vc_resolver *r);
 
 /* A server cannot be reached: calls again(), on the holder, once a second at

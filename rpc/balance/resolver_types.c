@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "rpc/balance/file_resolver.h"
 #include "rpc/balance/resolver.h"
 #include "transport/core/error.h"
 
@@ -156,7 +157,7 @@ vc__resolver_type_find(const struct vc_resolver_type **type, const char *target)
     *type = NULL;
     if (target == NULL)
         return VC_OK;
-    *type = type_get(target);
+    *type = has_scheme(target, "file") ? &vc__file_resolver : type_get(target);
     for (unsigned i = 0; i < sizeof modules / sizeof *modules; i++) {
         if (*type != NULL || !has_scheme(target, modules[i].scheme))
             continue;
