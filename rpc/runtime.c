@@ -151,7 +151,8 @@ log_level_take(unsigned *level)
 }
 
 /* For vc_runtime_new(): copies the options. Defaults replace 0, then 0 replaces
- * the constants that mean none. VC_OK or VC_INVALID_ARGUMENT. */
+ * the constants that mean none, except VC_THREADS_NONE, which stays. VC_OK or
+ * VC_INVALID_ARGUMENT. */
 static enum vc_status
 runtime_opts_take(struct vc_runtime_opts *out,
                   const struct vc_runtime_opts *opts)

@@ -6,21 +6,29 @@
  * cm/link/link_keepalive.c carries out on the holder of the engine.
  *
  * A peer's adapter and kernel keep working when its process is stopped. So the
- * process is asked by a PING, the adapter by an empty RDMA WRITE. Only ticks
- * measure silence, because reading the clock for each packet would cost too
- * much. A period P is 6 steps:
+ * process is asked by a PING, and its host by a probe of the transport: the
+ * adapter by an empty RDMA WRITE, the kernel by what it acknowledges over TCP.
+ * Over shared memory and inproc the host answers always. "Adapter" stands for
+ * the host below. Only ticks measure silence, because reading the clock for
+ * each packet would cost too much. A period P is 6 steps:
  *
  *                   a tick  asked after    dead, unanswered for  silence ended
  *   busy            1 step  1 to 2 steps   4 steps               within P
  *   idle, process   2 steps 10 to 12 steps 6 steps               within 3 P
  *   idle, adapter   2 steps 12 to 14 steps 4 steps               within 3 P
  *
- * The ticks of all links with the same period fall on the same multiples of it.
- * So a process whose links are idle wakes up three times a period for all of
- * them.
+ * A busy link whose peer's process may not be asked has the first row for its
+ * adapter. While a process owes its answer, its adapter is asked too, half-way
+ * through the wait.
+ *
+ * The ticks of all links with the same period fall on multiples of the same
+ * step, of idle ones on multiples of two steps. So a process whose links are
+ * idle wakes up three times a period for all of them.
  *
  * If this process itself was stopped, the clock jumps. A tick that is more than
- * a step late says nothing about the peer, so a new round begins.
+ * a step late says nothing about the peer. So a new round begins: an idle peer
+ * has its full time again, and a peer that a call waits for is asked at once. A
+ * probe that is out has its full wait again.
  *
  * Called by: link_keepalive.c (all). */
 #ifndef VC_CM_KEEPALIVE_H

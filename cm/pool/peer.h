@@ -86,9 +86,11 @@ void vc__peer_join(struct vc__peer *peer, struct vc__pool_link *pl);
 /* A link of the peer is down: its sessions continue on other links, or wait.
  * Holder. */
 void vc__peer_leave(struct vc__peer *peer, struct vc__pool_link *pl);
-/* Binds loose sessions that have calls in progress or are to be closed. The
- * others wait for their next call. Publishes the pool's health. Called when a
- * link has joined or left, and when one takes calls again. */
+
+/* The peer's sessions without a link that have calls in progress, or are to be
+ * closed, are bound to its links; the others wait for their next call. The
+ * pool's health is published. Called by vc__peer_join() and vc__peer_leave(),
+ * and by upgrade.c when links take calls again. Holder. */
 void vc__peer_loose_bind(struct vc__peer *peer);
 
 /* True if any session has calls in progress. Called by the holder. */

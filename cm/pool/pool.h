@@ -413,8 +413,11 @@ void vc__upgrade_cancel(struct vc__pool *p);
 bool vc__upgrade_suits(const struct vc__pool *p,
                        const struct vc__transport *transport);
 
-/* pool_describe.c: keeps the error of a failed way by this transport, or of its
- * lost link; NULL clears it, as a link by it is up. */
+/* pool_describe.c: keeps the error of this transport for vc__pool_describe():
+ * the engine cannot open it, a way by it has failed, or a link by it was lost.
+ * NULL, from vc__upgrade_joined() only, clears it, as a link by it is up. Does
+ * nothing if the target names its transport, or the channel may not use this
+ * one. Holder, without the lock. */
 void vc__pool_missed(struct vc__pool *p, const struct vc__transport *transport,
                      const struct vc__error *error);
 /* Writes the text of vc_channel_describe() to `text`, truncated to size.

@@ -3,10 +3,10 @@
  *
  * Retries a stream that was certainly not executed, while the client has all
  * that another attempt needs. That is the request of a client that does not
- * stream; otherwise the messages, until the first link has them.
+ * stream; otherwise the messages, until a link has the CALL.
  *
- * Any thread, without the stream's lock; vc__client_stream_rest_end() under it.
- * A next attempt starts on the holder.
+ * Any thread, without the stream's lock, except where a comment says otherwise;
+ * vc__client_stream_rest_end() under it. A next attempt starts on the holder.
  *
  * Called by: stream_client.c (all). */
 #ifndef VC_RPC_STREAM_AGAIN_H
@@ -14,26 +14,30 @@
 
 #include "rpc/client/stream_client.h"
 
-/* Called by vc__client_stream_new(). */
+/* Called by vc__client_stream_new(), before another thread knows the stream. */
 void vc__client_stream_rest_init(struct vc__client_stream *c);
 
-/* Called when the attempt has ended with *error: on
- * the holder, or where the request failed inside vc__client_start() or
- * vc__client_close(). True if another one follows after a rest. Otherwise the
- * caller ends the call with *error, which may have changed. */
+/* Called when the attempt has ended with *error: on the holder, or on the
+ * thread on which the request failed inside vc__client_start() or
+ * vc__client_close(). True if the call rests now: another attempt follows,
+ * unless the call is cancelled, expires or loses its channel first; whatever
+ * ends the rest also ends the call. False: the caller ends the call with
+ * *error, which may have changed. */
 bool vc__client_stream_again(struct vc__client_stream *c,
                              struct vc__error *error);
 
-/* Ends the rest of a call that is cancelled or has expired. True if the call
- * was resting; then vc__client_stream_rest_leave() and the call's end must
- * follow. */
+/* Ends the rest of a call that is cancelled or has expired, under the stream's
+ * lock. True if the call was resting; then vc__client_stream_rest_leave() and
+ * the call's end must follow. Called by give_up_begin(). */
 bool vc__client_stream_rest_end(struct vc__client_stream *c);
-/* Takes the call out of the channel's waits, after
- * vc__client_stream_rest_end(). */
+
+/* Takes the call out of the channel's waits, and out of the calls that the
+ * channel has entered. Called by client_give_up(), after
+ * vc__client_stream_rest_end() was true. */
 void vc__client_stream_rest_leave(struct vc__client_stream *c);
 
 /* Sets the error of a call whose deadline has passed while it waited for its
- * server; c->why is set. */
+ * server, or rested; c->why is set, to the error of its last attempt. */
 void vc__client_stream_waited(struct vc__client_stream *c,
                               struct vc__error *error);
 

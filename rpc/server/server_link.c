@@ -276,9 +276,12 @@ fault_of_host(enum vc__reject_reason *reason)
     return lack == VC__LACK_NOTHING ? vc_error() : vc__lack_text(lack);
 }
 
-/* Called by vc__server_link_accept(). Returns why the link cannot be accepted,
- * and has freed it; NULL if it was accepted. *starved: memory, descriptors or
- * the like are missing; valid only while *reason is BUSY or UNABLE. */
+/* Called by vc__server_link_accept(). Returns why the client cannot be
+ * accepted, and has freed the link, if it had made one; NULL if it was
+ * accepted. *starved: this is to be logged, if *reason is BUSY or UNABLE. It is
+ * true if memory or descriptors are missing, or the engine cannot open the
+ * transport; false if the part closes, or the link's accept failed for another
+ * reason. With the other reasons it says nothing. */
 static const char *
 accept_try(struct vc__offer *o, enum vc__reject_reason *reason, bool *starved)
 {

@@ -483,8 +483,10 @@ vc__server_session_overdue(struct vc__server_session *s, uint16_t i)
         reply_shorten(s, slot);
 }
 
-/* Called by call_cancel(): a request in parts is cancelled. With cuts, no more
- * parts come. */
+/* Called by call_cancel(): a request in parts, or a message of a stream, is
+ * cancelled. With cuts, no more parts of a request come, so it ends now;
+ * without, its last part ends it. A message stays until its last part or its
+ * call's end. */
 static void
 arrival_cancel(struct vc__server_session *s, uint16_t i)
 {

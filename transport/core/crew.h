@@ -70,8 +70,10 @@ struct vc__crew {
  * inside vc_runtime_new(). */
 int vc__crew_init(struct vc__crew *crew, unsigned n_engines);
 void vc__crew_watch(struct vc__crew *crew, unsigned i, struct vc__engine *e);
-/* Frees a crew that was stopped; does nothing if vc__crew_init() has failed.
- * Called by vc_runtime_free(). */
+/* Frees a crew that was stopped or never started. Does nothing if
+ * vc__crew_init() has failed, or was not called and all bytes are 0. Called by
+ * vc_runtime_free(), also for a runtime that vc_runtime_new() could not
+ * complete. */
 void vc__crew_fini(struct vc__crew *crew);
 
 /* Starts the watcher, and a thread for each engine to serve it. The watcher,

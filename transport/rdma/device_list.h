@@ -11,10 +11,11 @@
  * apart, as malloc() may return to the main thread and to another thread, are
  * sorted wrongly. Then librdmacm drops a present device together with the
  * removed one, and the next use of librdmacm deadlocks. Therefore a thread of
- * its own always reads the system's list first: its memory is never the main
- * thread's while malloc() has arenas left. If devices are far apart, nothing is
- * done: the removed one stays open. Any thread; the calls may wait for that
- * thread. vc__device_list_is_near() is pure.
+ * its own reads the system's list first: its memory is never the main thread's
+ * while malloc() has arenas left. If devices are far apart, or no thread can be
+ * started, librdmacm does not compare its list: the removed one stays open. Any
+ * thread; the calls may wait for that thread. vc__device_list_is_near() is
+ * pure.
  *
  * Called by: ask.c (read, expect), context.c (read), listen.c (expect, let_go),
  * wire_connect.c (expect), device.c (let_go), device_list.c (is_near). */
@@ -26,8 +27,10 @@
 
 struct ibv_device;
 
-/* Makes librdmacm read the system's devices; to be called before any other use
- * of librdmacm: by vc__rdma_open() and vc__rdma_ask(). */
+/* Reads the system's devices by libibverbs, which keeps them for librdmacm's
+ * first use of them. So it is to be called before any other use of librdmacm:
+ * by vc__rdma_open() and vc__rdma_ask(), and by vc__device_list_expect().
+ * Without memory for a thread nothing is read. */
 void vc__device_list_read(void);
 
 /* Calls vc__device_list_read() if a device was removed that may be back now.

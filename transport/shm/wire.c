@@ -5,10 +5,10 @@
  * See transport/shm/wire.h. Functions named shm_wire_ are entries of the table,
  * with the results that transport/transport.h names: cm/link/link_connect.c
  * calls dial, link_accept.c take, both confirm, link_io.c prepare, promise and
- * release, link.c leave and fini, link_send.c reserve, commit and flush,
- * link_keepalive.c probe and proven. The last five run under the lock of the
- * link; reserve, commit and flush on any thread, all else of this file on the
- * holder of the wire's engine. */
+ * release, link.c leave and fini, link_accept.c fini too, link_send.c reserve,
+ * commit and flush, link_keepalive.c probe and proven. Promise and release, and
+ * the last five, run under the lock of the link; reserve, commit and flush on
+ * any thread, all else of this file on the holder of the wire's engine. */
 #include "transport/shm/wire.h"
 
 #include <errno.h>

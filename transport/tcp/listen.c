@@ -104,7 +104,9 @@ vc__tcp_listen(struct vc__ear *ear, const struct sockaddr *addr)
     e->offer = tcp_offer;
     err = socket_bind(fd, addr, ear->opts.ipv6_only);
     if (err == 0) {
-        e->port = tcp_port_of(fd); /* the holder reads it from now on */
+        /* Not changed after the open: then the holder reads it for the log,
+         * and any thread by vc__tcp_port(). */
+        e->port = tcp_port_of(fd);
         err = vc__socket_ear_open(e, fd);
     }
     if (err == 0)

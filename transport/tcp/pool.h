@@ -5,8 +5,9 @@
  * The last block given back is used next, as it is still in the CPU's caches.
  * A context has two pools. Its blocks to write are taken and put by any thread,
  * under the lock of the wire's link; its parts of records by the holder of the
- * engine, which also puts both when a wire is freed. No other thread may use
- * the pool during vc__tcp_pool_init() and vc__tcp_pool_fini().
+ * engine, which also puts both when a wire is freed. The pools are made by the
+ * first thread that opens TCP for the engine, which may be any, and freed on
+ * the thread of vc_runtime_free(). No other thread may use them then.
  *
  * Called by: context.c (tcp_pool_init, tcp_pool_fini), read.c (tcp_pool_get,
  * tcp_pool_put), write.c (tcp_pool_get, tcp_pool_put), wire.c (tcp_pool_put).
@@ -25,9 +26,11 @@ struct vc__tcp_pool {
     unsigned n_spare;            /* lock */
 };
 
-/* Called by vc__tcp_open(). */
+/* Called by vc__tcp_open(), on any thread, under the lock of the engine's
+ * struct vc__cm. */
 void vc__tcp_pool_init(struct vc__tcp_pool *pool, size_t size);
-/* Called by vc__tcp_close(). All blocks must have been put back. */
+/* Called by vc__tcp_close(), inside vc_runtime_free(). All blocks must have
+ * been put back. */
 void vc__tcp_pool_fini(struct vc__tcp_pool *pool);
 
 /* Returns a block, which is the caller's until it puts it back. NULL: out of
