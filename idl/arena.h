@@ -8,9 +8,10 @@
  *
  * One thread, as all of the plugin.
  *
- * Called by: main.c (fini, alloc), generate.c (alloc), place.c (alloc,
- * vprintf), text.c (alloc, free, vprintf), chain.c (free, allocator), unions.c
- * (free), request.c (allocator), many files (array, printf). */
+ * Called by: main.c (fini, alloc), arena.c (alloc, vprintf), generate.c
+ * (alloc), place.c (alloc, vprintf), text.c (alloc, free, vprintf), chain.c
+ * (free, allocator), unions.c (free), request.c (allocator), many files (array,
+ * printf). */
 #ifndef VC_IDL_ARENA_H
 #define VC_IDL_ARENA_H
 

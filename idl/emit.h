@@ -10,8 +10,8 @@
  * Called by: generate.c (header, source), emit_header.c (banner, comment, list,
  * add_head, call_head, deprecated, inline, stream_types, stream), emit_source.c
  * (banner, list, add_head, call_head, library_call), emit_stream.c (comment,
- * list, library_call, deprecated), emit_inline.c (list, library_call,
- * deprecated). */
+ * list, library_call, deprecated), emit.c (list), emit_inline.c (list,
+ * library_call, deprecated). */
 #ifndef VC_IDL_EMIT_H
 #define VC_IDL_EMIT_H
 

@@ -7,8 +7,9 @@
  * One thread, as all of the plugin.
  *
  * Called by: generate.c (build), check.c (method_streams), emit_header.c
- * (method_streams), emit_source.c (method_streams), symbols.c (method_streams,
- * method_has_async), emit_inline.c (method_has_async). */
+ * (method_streams), emit_source.c (method_streams), model.c (method_streams),
+ * symbols.c (method_streams, method_has_async), emit_inline.c
+ * (method_has_async). */
 #ifndef VC_IDL_MODEL_H
 #define VC_IDL_MODEL_H
 

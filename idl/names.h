@@ -21,7 +21,7 @@
  * Called by: model.c (type, type_lower, service, method, enumerator, stem,
  * guard), symbols.c (type, type_lower, type_upper, upper, field_unknown_word,
  * type_taken, valid), members.c (lower, field), adapt.c (field_unknown_word),
- * request.c (valid, valid_dotted). */
+ * request.c (valid, valid_dotted), names.c (valid_dotted). */
 #ifndef VC_IDL_NAMES_H
 #define VC_IDL_NAMES_H
 

@@ -8,7 +8,7 @@
  *
  * Called by: check.c (file, child, error), model.c (file, child, comment,
  * error), types.c (file, child), members.c (child, line, error), symbols.c
- * (child, line, error). */
+ * (child, line, error), place.c (line). */
 #ifndef VC_IDL_PLACE_H
 #define VC_IDL_PLACE_H
 

@@ -6,8 +6,8 @@
  *
  * One thread, as all of the plugin.
  *
- * Called by: chain.c (reserve), request.c (reserve), many files (init,
- * add_bytes, add, addf). */
+ * Called by: chain.c (reserve), request.c (reserve), text.c (reserve), many
+ * files (init, add_bytes, add, addf). */
 #ifndef VC_IDL_TEXT_H
 #define VC_IDL_TEXT_H
 

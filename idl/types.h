@@ -6,8 +6,8 @@
  *
  * One thread, as all of the plugin.
  *
- * Called by: generate.c (build), members.c (find, not_generated), model.c
- * (message, not_generated), symbols.c (not_generated). */
+ * Called by: generate.c (build), members.c (find, not_generated), types.c
+ * (find), model.c (message, not_generated), symbols.c (not_generated). */
 #ifndef VC_IDL_TYPES_H
 #define VC_IDL_TYPES_H
 

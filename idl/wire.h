@@ -7,7 +7,7 @@
  * One thread, as all of the plugin.
  *
  * Called by: adapt.c (next, add_message), file_set.c (next, add_message),
- * chain.c (check), request.c (check). */
+ * wire.c (next), chain.c (check), request.c (check). */
 #ifndef VC_IDL_WIRE_H
 #define VC_IDL_WIRE_H
 

@@ -16,9 +16,9 @@
  * cancelling_end), rpc/client/stream_open.c (cancelling_join),
  * rpc/client/attempts.c (parent_children, put, hold),
  * rpc/server/server_cancel.c (parent_cancel, parent_cancel_children),
- * canceller.c (parent_ask, make, hold), rpc/server/server_call.c (parent_ask),
- * rpc/server/server_deadline.c (parent_ask), rpc/server/server_handler.c
- * (parent_end). */
+ * canceller.c (parent_ask, make, put, hold), rpc/server/server_call.c
+ * (parent_ask), rpc/server/server_deadline.c (parent_ask),
+ * rpc/server/server_handler.c (parent_end). */
 #ifndef VC_RPC_CANCELLER_H
 #define VC_RPC_CANCELLER_H
 

@@ -6,11 +6,13 @@
  * VC_INVALID_ARGUMENT, which is then this thread's last error. Called inside
  * the public functions that take such a struct.
  *
- * Called by: rpc/client/result.c (size_check), counters.c (size_check),
- * interceptor.c (size_check, copy), probe.c (size_check),
- * rpc/stream/stream_events.c (size_check, copy), rpc/client/call_opts.c (copy,
- * check), rpc/balance/outlier_opts.c (take), rpc/client/channel.c (take),
- * rdma_opts.c (take), runtime.c (take), rpc/server/server_opts.c (take). */
+ * Called by: rpc/client/call_opts.c (copy, check), interceptor.c (copy),
+ * options.c (copy, check), rpc/stream/stream_events.c (copy), many files
+ * (size_check, take). */
+ * Called by: rpc/client/call_opts.c (copy, check), interceptor.c (copy),
+ * options.c (copy, check), rpc/stream/stream_events.c (copy),
+ * rpc/client/channel.c (take), rdma_opts.c (take), runtime.c (take),
+ * rpc/server/server_opts.c (take), many files (size_check). */
 #ifndef VC_RPC_OPTIONS_H
 #define VC_RPC_OPTIONS_H
 

@@ -4,7 +4,7 @@
  * Checks the public options of RDMA connections (verbcall/rdma.h) and converts
  * them to those of the transports. Any thread.
  *
- * Called by: rpc/client/channel.c (take), rpc/server/server.c (take). */
+ * Called by: rpc/balance/target_opts.c (take), rpc/server/server.c (take). */
 #ifndef VC_RPC_RDMA_OPTS_H
 #define VC_RPC_RDMA_OPTS_H
 

@@ -3,11 +3,11 @@
  *
  * The internals of a runtime. Any thread, except vc__runtime_loop_fini().
  *
- * Called by: rpc/client/channel.c (is_within, progress, log2_message),
- * runtime.c (is_within, loop_fini), runtime_threads.c (is_within),
- * rpc/server/server_close.c (is_within), rpc/server/server_op.c (is_within),
- * rpc/server/server_listen.c (serve), rpc/server/server.c (log2_message),
- * rpc/server/server_opts.c (log2_message). */
+ * Called by: runtime.c (loop_fini), runtime_loop.c (loop_fini),
+ * rpc/server/server_listen.c (serve), rpc/client/channel.c (progress,
+ * log2_message), rpc/balance/target_opts.c (log2_message), rpc/server/server.c
+ * (log2_message), rpc/server/server_opts.c (log2_message), many files
+ * (is_within). */
 #ifndef VC_RPC_RUNTIME_H
 #define VC_RPC_RUNTIME_H
 

@@ -80,10 +80,9 @@ function users_note(name, header,    i, n, found)
 {
     n = 0
     for (i = 1; i <= n_files; i++)
-        if ((files[i], name) in uses && files[i] != header && files[i] != defined[name] && !((files[i], name) in declared))
+        if ((files[i], name) in uses && files[i] != header && !((files[i], name) in declared) &&
+            uses[files[i], name] > (files[i] == defined[name]))
             found[++n] = files[i]
-    if (n == 0 && name in defined && uses[defined[name], name] > 1)
-        found[++n] = defined[name]
     n_used += n > 0
     if (n > most) {
         many = many (many == "" ? "" : ", ") short(name, header)

@@ -6,10 +6,10 @@
  * are made on the program's thread, when a channel or server is made. Pure but
  * for vc__choice_allowed(); any thread.
  *
- * Called by: rpc/client/channel.c (make, allowed, require), rpc/server/server.c
- * (make, allowed), cm/pool/pool_describe.c (rank), cm/pool/upgrade.c (rank,
- * has), rpc/server/server_listen.c (rank, has), choice.c (has),
- * cm/pool/pool_connect.c (has). */
+ * Called by: rpc/balance/target_opts.c (make, allowed, require),
+ * rpc/server/server.c (make, allowed), cm/pool/pool_describe.c (rank),
+ * cm/pool/upgrade.c (rank, has), rpc/server/server_listen.c (rank, has),
+ * choice.c (has), cm/pool/pool_connect.c (has). */
 #ifndef VC_CM_CHOICE_H
 #define VC_CM_CHOICE_H
 

@@ -5,8 +5,9 @@
  * counter of each (doc/wire.md, sections 2.5 and 2.6). A new reason needs one
  * line here, a counter, and a line in doc/wire.md. Pure; any thread.
  *
- * Called by: dial.c (reject_rule), cm/link/link_connect.c (reject_rule),
- * cm/link/listener.c (reject_rule), rpc/probe.c (reject_rule). */
+ * Called by: dial.c (reject_rule), reject_reason.c (reject_rule),
+ * cm/link/link_connect.c (reject_rule), cm/link/listener.c (reject_rule),
+ * rpc/probe.c (reject_rule). */
 #ifndef VC_CM_REJECT_REASON_H
 #define VC_CM_REJECT_REASON_H
 

@@ -6,12 +6,13 @@
  * servers and vc_probe() call the functions on the program's thread. Pools,
  * links, and servers that redirect a client call them on the holder.
  *
- * Called by: rpc/client/channel.c (parse, text, numeric, reaches,
- * address_parse), rpc/probe.c (parse, lookup, reaches), rpc/server/redirect.c
- * (parse, numeric, reaches), rpc/server/server_listen.c (parse, numeric,
- * reaches), rpc/client/attempts.c (text), rpc/stream/stream.c (text),
- * cm/pool/pool_connect.c (numeric, lookup_start, lookup_cancel, lookup_free),
- * cm/link/link_connect.c (reaches). */
+ * Called by: rpc/balance/near.c (parse), rpc/balance/target_opts.c (parse,
+ * reaches, address_parse), rpc/probe.c (parse, lookup, reaches),
+ * rpc/server/redirect.c (parse, reaches), rpc/server/server_listen.c (parse,
+ * reaches), rpc/balance/ejections.c (text), rpc/balance/servers.c (text),
+ * rpc/client/attempts.c (text), rpc/stream/stream.c (text),
+ * cm/link/link_connect.c (reaches), cm/pool/pool_connect.c (lookup_start,
+ * lookup_cancel, lookup_free), target.c (lookup_free), many files (numeric). */
 #ifndef VC_CM_TARGET_H
 #define VC_CM_TARGET_H
 

@@ -15,21 +15,23 @@
  *
  * The owner embeds the link and frees it in ops->gone() at the earliest.
  *
- * Called by: rpc/client/attempt.c (deadline_left), rpc/client/stream_again.c
- * (deadline_left), rpc/client/stream_open.c (deadline_left),
- * cm/pool/pool_link.c (init, fini, breach, push), rpc/server/server_link.c
- * (init, fini, accept, trust), cm/pool/dial_run.c (connect), link_io.c (breach,
- * of, end, frames_max, flush, push_arrived, arrivals_take, send_end, unlock),
- * link_keepalive.c (breach, trust, send, unsend, end, unlock),
- * cm/pool/session_reply.c (breach), rpc/server/server_link.h (breach),
- * link_connect.c (trust, of, end, fail, timer, prepare, open_io),
- * cm/pool/session.c (append, unsend, cut, drop), cm/pool/peer.c (push,
- * close_io), cm/pool/client.c (hold, push_held, drop), rpc/server/drain.c
- * (send), rpc/server/server_session.c (send, unsend, withdraw, drop),
- * rpc/server/server_session_open.c (send), rpc/server/stream_server.c (send),
- * link.c (of, log, ask, on_answered, on_refused, on_unreachable, on_received,
- * on_writable, close_io), link_accept.c (fail, timer, prepare, open_io),
- * link_send.c (frames_max), many files (close, event, peer). */
+ * Called by: link_send.c (deadline_left, push, frames_max, flush,
+ * arrivals_take, send_end, unlock), rpc/client/attempt.c (deadline_left),
+ * rpc/client/stream_again.c (deadline_left), rpc/client/stream_open.c
+ * (deadline_left), cm/pool/pool_link.c (init, fini, breach, push),
+ * rpc/server/server_link.c (init, fini, accept, trust), cm/pool/dial_run.c
+ * (connect), link_io.c (breach, of, end, frames_max, flush, push_arrived,
+ * arrivals_take, send_end, unlock), link_keepalive.c (breach, trust, send,
+ * unsend, end, unlock), cm/pool/session_reply.c (breach),
+ * rpc/server/server_link.h (breach), link_connect.c (trust, of, end, fail,
+ * timer, prepare, open_io), cm/pool/session.c (append, unsend, cut, drop),
+ * cm/pool/peer.c (push, close_io), cm/pool/client.c (hold, push_held, drop),
+ * rpc/server/drain.c (send), rpc/server/server_session.c (send, unsend,
+ * withdraw, drop), rpc/server/server_session_open.c (send),
+ * rpc/server/stream_server.c (send), link.c (of, end, log, timer, ask,
+ * on_answered, on_refused, on_unreachable, on_received, on_writable, close_io),
+ * link_accept.c (fail, timer, prepare, open_io), many files (close, event,
+ * peer). */
 #ifndef VC_CM_LINK_H
 #define VC_CM_LINK_H
 

@@ -4,7 +4,7 @@
  * The states of a link as a table: for each state and event the next state and
  * the action. Pure; cm/link/link.c carries out the actions.
  *
- * Called by: link.c (link_step). */
+ * Called by: link.c (link_step), link_state.c (link_step). */
 #ifndef VC_CM_LINK_STATE_H
 #define VC_CM_LINK_STATE_H
 

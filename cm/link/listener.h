@@ -6,8 +6,9 @@
  * the engine only, except vc__listener_open() and vc__listener_port().
  *
  * Called by: rpc/server/relisten.c (open, close), rpc/server/server_listen.c
- * (open, close, port), rpc/server/listening.c (port), rpc/server/server.c
- * (reject_with), rpc/server/server_link.c (reject). */
+ * (open, close, port), rpc/server/listening.c (port), listener.c (reject_with,
+ * reject), rpc/server/server.c (reject_with), rpc/server/server_link.c
+ * (reject). */
 #ifndef VC_CM_LISTENER_H
 #define VC_CM_LISTENER_H
 

@@ -9,7 +9,7 @@
  * Called by: rpc/balance/subchannel.c (init, close), rpc/client/attempt.c
  * (start, abandon), rpc/client/stream_again.c (start, add),
  * rpc/client/stream_open.c (start), rpc/client/stream_client.c (abandon, add),
- * pool.c (launch, take), pool_link.c (launch). */
+ * client.c (launch, take), pool.c (launch, take), pool_link.c (launch). */
 #ifndef VC_CM_CLIENT_H
 #define VC_CM_CLIENT_H
 

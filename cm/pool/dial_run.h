@@ -7,7 +7,7 @@
  * engine only, except vc__dial_run_init().
  *
  * Called by: pool_connect.c (init, start, stop), upgrade.c (init, start, stop),
- * pool_link.c (up, down). */
+ * dial_run.c (stop), pool_link.c (up, down). */
 #ifndef VC_CM_DIAL_RUN_H
 #define VC_CM_DIAL_RUN_H
 

@@ -11,20 +11,25 @@
  * lock, unless its comment or section says otherwise. The order of locks is
  * pool, link, engine.
  *
- * Called by: pools.c (init, shut, close, fini), rpc/client/channel.c (connect,
+ * Called by: pools.c (init, shut, close, fini), rpc/balance/servers.c (connect,
  * count_one, health, health_name, describe), rpc/balance/subchannel.c (cancel),
- * pool_link.c (refuse, requests_fail, grow, count_replies, attempt_cancel,
- * failed, health_update, peer_drop, launch, push, is_wanted, attempt, hurry,
- * waiters_take, waiters_wake, close_check, upgrade_joined, upgrade_lost,
- * upgrade_log, upgrade_unused, upgrade_cancel, upgrade_suits, missed), client.c
- * (refuse_soon, requests_fail, want, grow), session.c (tidy, count_replies),
- * upgrade.c (count_one, attempt_hello, attempt_offer, log_transport, missed,
+ * pool.c (refuse, requests_fail, want, nowhere_end, nowhere_init, tally_open,
+ * attempt_init, attempt_begin, attempt_is_under_way, health_refused,
+ * health_update, peer_drop, attempt, hurry, waiters_take, waiters_wake,
+ * upgrade_init, look, former_check), pool_link.c (refuse, requests_fail, grow,
+ * count_replies, attempt_cancel, failed, health_update, peer_drop, launch,
+ * push, is_wanted, attempt, hurry, waiters_take, waiters_wake, close_check,
+ * upgrade_joined, upgrade_lost, upgrade_log, upgrade_unused, upgrade_cancel,
+ * upgrade_suits, missed, look, former_check), client.c (refuse_soon,
+ * requests_fail, want, grow), session.c (tidy, count_replies), upgrade.c
+ * (count_one, attempt_hello, attempt_offer, log_transport, upgrade_log, missed,
  * link_new), rpc/client/attempt.c (count_one), session_reply.c (count_replies,
- * message_max), pool_health.c (health, attempt), rpc/balance/picker.c (health,
- * calls, prompt), pool.c (tally_open, attempt_init, attempt_begin,
- * attempt_cancel, attempt_is_under_way, health_refused, health_update,
- * upgrade_init, upgrade_cancel, look, former_check), pool_connect.c (failed,
- * attempt, missed, link_new), peer.c (health_update), many files (count). */
+ * message_max), pool_health.c (health, attempt), rpc/balance/field.c (health,
+ * prompt), rpc/balance/picker.c (health, calls, prompt), rpc/balance/changes.c
+ * (nowhere_fail), pool_close.c (attempt_cancel, failed, peer_drop, close_check,
+ * upgrade_cancel), pool_connect.c (failed, attempt, attempt_hello,
+ * attempt_offer, missed, link_new), pool_nowhere.c (failed), peer.c
+ * (health_update), many files (count). */
 #ifndef VC_CM_POOL_H
 #define VC_CM_POOL_H
 

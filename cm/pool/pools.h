@@ -6,7 +6,7 @@
  * channel, or makes or frees a runtime; without the locks of pools.
  *
  * Called by: rpc/runtime.c (init, fini), rpc/balance/subchannel.c (get, leave,
- * close, end). */
+ * close). */
 #ifndef VC_CM_POOLS_H
 #define VC_CM_POOLS_H
 

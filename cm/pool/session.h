@@ -12,7 +12,8 @@
  * Called by: rpc/client/reply_error.c (reply_is_lost), client.c
  * (request_is_exposed, request_count_end, request_complete, new, bind, unbind,
  * launch, add, abandon, take, close), pool.c (request_is_exposed,
- * request_complete, take), session.c (request_is_exposed), session_reply.c
+ * request_complete, take), session.c (request_is_exposed, request_count_end,
+ * request_complete, free, bind, unbind, add), session_reply.c
  * (request_complete, request_stop, slot_end), peer.c (free, bind, unbind),
  * pool_link.c (free, closed, reply), upgrade.c (has_stream). */
 #ifndef VC_CM_SESSION_H

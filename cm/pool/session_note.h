@@ -5,7 +5,8 @@
  * is freed when the link no longer uses it. Under the pool's lock; any
  * thread.
  *
- * Called by: session.c (all). */
+ * Called by: session.c (all), session_note.c (note_new, note_open_len,
+ * note_open_put). */
 #ifndef VC_CM_SESSION_NOTE_H
 #define VC_CM_SESSION_NOTE_H
 

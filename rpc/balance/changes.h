@@ -7,7 +7,9 @@
  * connections are closed when the calls in progress there have ended. Any
  * thread, unless a comment says otherwise.
  *
- * Called by: servers.c (all). */
+ * Called by: rpc/client/channel.c (open, again), resolver.c (set, fail),
+ * servers.c (lock, unlock, have, describe, shut, cancel, gone, free), changes.c
+ * (free). */
 #ifndef VC_RPC_CHANGES_H
 #define VC_RPC_CHANGES_H
 

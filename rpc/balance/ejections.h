@@ -5,7 +5,7 @@
  * has the servers judged in each interval. The rules are in
  * rpc/balance/outlier.h.
  *
- * Called by: servers.c (all). */
+ * Called by: rpc/client/channel.c (begin), servers.c (stop, free). */
 #ifndef VC_RPC_EJECTIONS_H
 #define VC_RPC_EJECTIONS_H
 

@@ -4,7 +4,7 @@
  * How well the servers of a set suit an attempt, by what their pools publish.
  * Any thread, without locks; for the policies of rpc/balance/picker.h.
  *
- * Called by: picker.c (all). */
+ * Called by: field.c (suits_of), picker.c (all). */
 #ifndef VC_RPC_FIELD_H
 #define VC_RPC_FIELD_H
 

@@ -2,7 +2,9 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Checks the public options of outlier detection (verbcall/outlier.h) and
- * converts them to a policy. Any thread. */
+ * converts them to a policy. Any thread.
+ *
+ * Called by: rpc/client/channel.c (take). */
 #ifndef VC_RPC_OUTLIER_OPTS_H
 #define VC_RPC_OUTLIER_OPTS_H
 

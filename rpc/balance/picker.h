@@ -8,7 +8,7 @@
  * pools have published (cm/pool/pool.h, "health"). Any thread. See
  * doc/balancing.md.
  *
- * Called by: channel.c (all). */
+ * Called by: servers.c (pick, elsewhere), changes.c (moved). */
 #ifndef VC_RPC_PICKER_H
 #define VC_RPC_PICKER_H
 

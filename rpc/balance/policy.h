@@ -4,7 +4,7 @@
  * The names of the policies by which a channel chooses a server: those of gRPC,
  * and nearest. Pure.
  *
- * Called by: channel.c (all). */
+ * Called by: rpc/client/channel.c (parse). */
 #ifndef VC_RPC_POLICY_H
 #define VC_RPC_POLICY_H
 

@@ -17,7 +17,8 @@
  * A ring does not change; another set of servers needs another ring. It is the
  * same whatever the order of the servers, on any machine. Pure. Any thread.
  *
- * Called by: ring.c (hash). */
+ * Called by: server_set.c (size_for, new, free), ring.c (hash),
+ * rpc/client/channel.c (hash), picker.c (find, server). */
 #ifndef VC_RPC_RING_H
 #define VC_RPC_RING_H
 

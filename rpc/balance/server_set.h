@@ -4,7 +4,7 @@
  * The servers of a channel at one time, arranged for its policy. Constant once
  * it is published. All functions: the thread that opens or changes the channel.
  *
- * Called by: servers.c (all). */
+ * Called by: changes.c (all), servers.c (all). */
 #ifndef VC_RPC_SERVER_SET_H
 #define VC_RPC_SERVER_SET_H
 

@@ -13,7 +13,9 @@
  *
  * A scheduler does not change. New weights need another scheduler, which goes
  * on with the sequence of the one before; the caller owns the sequence. Any
- * threads may choose at the same time. */
+ * threads may choose at the same time.
+ *
+ * Called by: server_set.c (new, free), picker.c (next). */
 #ifndef VC_RPC_STRIDE_H
 #define VC_RPC_STRIDE_H
 

@@ -4,7 +4,8 @@
  * How the options of a channel become those of the pools of its servers. On the
  * thread that opens the channel, or that gets servers from a resolver.
  *
- * Called by: channel.c (all). */
+ * Called by: rpc/client/channel.c (take), changes.c (choose, fill),
+ * target_opts.c (choose), servers.c (fill). */
 #ifndef VC_RPC_TARGET_OPTS_H
 #define VC_RPC_TARGET_OPTS_H
 

@@ -11,8 +11,8 @@
  * it is started; that of a hedge is the holder.
  *
  * Called by: async.c (init, prepare, release, renew, tell, start, abandon),
- * call.c (init, prepare, release, tell, start, abandon), hedge.c (release,
- * copy, start, abandon). */
+ * attempt.c (init, unhold, release, tell), call.c (init, prepare, unhold,
+ * release, tell, start, abandon), hedge.c (release, copy, start, abandon). */
 #ifndef VC_RPC_ATTEMPT_H
 #define VC_RPC_ATTEMPT_H
 

@@ -5,9 +5,9 @@
  * common. Any thread.
  *
  * Called by: async.c (call_ms), call.c (call_ms), channel_intercept.c (call_ms,
- * was_used), stream_open.c (call_ms, pick, request_max), attempt.c (pick,
- * request_max), attempts.c (elsewhere, count), stream_again.c (count), many
- * files (enter, leave). */
+ * was_used), stream_open.c (call_ms, pick, hash, request_max), attempt.c (pick,
+ * hash, request_max), attempts.c (elsewhere, lost, count), stream_again.c
+ * (elsewhere, lost, count), many files (enter, leave). */
 #ifndef VC_RPC_CHANNEL_H
 #define VC_RPC_CHANNEL_H
 

@@ -5,8 +5,9 @@
  * thread that makes the call; vc__channel_intercept_close(): on the one that
  * ends it, which may be the holder.
  *
- * Called by: call.c (call), channel_intercept.c (channel_call), stream_open.c
- * (open, close), async.c (begin, request, close), stream_client.c (close). */
+ * Called by: call.c (call, channel_call), channel_intercept.c (channel_call,
+ * request, close), stream_open.c (open, close), async.c (begin, request,
+ * close), stream_client.c (close). */
 #ifndef VC_RPC_CHANNEL_INTERCEPT_H
 #define VC_RPC_CHANNEL_INTERCEPT_H
 

@@ -4,7 +4,7 @@
  * Converts a reply that is an error to one for the program. On the holder, when
  * the reply has come.
  *
- * Called by: attempt.c (reply_error), stream_client.c (reply_error). */
+ * Called by: attempt.c (reply_error), stream_reply.c (reply_error). */
 #ifndef VC_RPC_REPLY_ERROR_H
 #define VC_RPC_REPLY_ERROR_H
 

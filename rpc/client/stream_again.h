@@ -8,7 +8,8 @@
  * Any thread, without the stream's lock, except where a comment says otherwise;
  * vc__client_stream_rest_end() under it. A next attempt starts on the holder.
  *
- * Called by: stream_client.c (all). */
+ * Called by: stream_client.c (all), stream_again.c (client_stream_waited,
+ * client_stream_unrenew). */
 #ifndef VC_RPC_STREAM_AGAIN_H
 #define VC_RPC_STREAM_AGAIN_H
 

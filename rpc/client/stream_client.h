@@ -7,13 +7,16 @@
  *
  * Any thread, without the stream's lock.
  *
- * Called by: stream_client.c (client_stream_of, client_stream_down),
- * stream_finish.c (client_stream_of, client_stream_down, client_stream_up,
- * client_stream_cancel, client_stream_seen, client_stream_user_leave),
- * stream_open.c (client_stream_of, client_stream_down, client_stream_up,
- * client_stream_new, client_stream_limit, client_stream_started,
- * client_stream_free), stream_again.c (client_stream_up, client_stream_started,
- * client_stream_end). */
+ * Called by: stream_client.c (client_stream_of, client_stream_unhold,
+ * client_stream_reply, client_stream_end, client_stream_seen,
+ * client_stream_user_leave), stream_finish.c (client_stream_of,
+ * client_stream_down, client_stream_up, client_stream_cancel,
+ * client_stream_seen, client_stream_user_leave), stream_open.c
+ * (client_stream_of, client_stream_down, client_stream_up, client_stream_new,
+ * client_stream_limit, client_stream_pick, client_stream_unhold,
+ * client_stream_started, client_stream_free), stream_reply.c
+ * (client_stream_down), stream_again.c (client_stream_up, client_stream_pick,
+ * client_stream_started, client_stream_end). */
 #ifndef VC_RPC_STREAM_CLIENT_H
 #define VC_RPC_STREAM_CLIENT_H
 

@@ -8,11 +8,9 @@
  * ends the call later, reset by the holder, and freed from stock on any; that
  * of a reply (rpc/codec/reply_arena.h) on any.
  *
- * Called by: reply_arena.c (init, fini, reset, set_cap, alloc),
- * rpc/server/server_call.c (init, fini, reset, alloc), arena.c (reset, taken),
- * rpc/server/server_reply.c (reset), rpc/server/server_handler.c (alloc),
- * rpc/server/server_intercept.c (alloc), rpc/server/server_metadata.c (alloc).
- */
+ * Called by: reply_arena.c (init, fini, reset, set_cap),
+ * rpc/server/server_call.c (init, fini, reset), arena.c (reset, taken),
+ * rpc/server/server_reply.c (reset), many files (alloc). */
 #ifndef VC_RPC_ARENA_H
 #define VC_RPC_ARENA_H
 

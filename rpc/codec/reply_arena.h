@@ -8,8 +8,8 @@
  * thread that makes or frees the runtime.
  *
  * Called by: rpc/runtime.c (replies_init, replies_fini), rpc/client/attempt.c
- * (reply_take, reply_give), rpc/client/stream_client.c (reply_take,
- * reply_give), rpc/stream/stream.c (reply_take, reply_give). */
+ * (reply_take, reply_give), rpc/client/stream_reply.c (reply_take, reply_give),
+ * rpc/stream/stream.c (reply_take, reply_give), reply_arena.c (reply_give). */
 #ifndef VC_RPC_REPLY_H
 #define VC_RPC_REPLY_H
 

@@ -6,11 +6,11 @@
  * check walks over the bytes along the descriptor. It allocates nothing, and a
  * peer controls its recursion only up to the depth limit. Pure, any thread.
  *
- * Called by: codec.c (message_is_good), rpc/client/attempt.c
- * (message_fault_text), rpc/client/stream_client.c (message_fault_text),
- * rpc/protobuf_c/protobuf_c_server.c (message_fault_text),
- * rpc/server/server_begin.c (message_fault_text), rpc/stream/stream.c
- * (message_fault_text). */
+ * Called by: codec.c (message_is_good), validate.c (message_is_good),
+ * rpc/client/attempt.c (message_fault_text), rpc/client/stream_reply.c
+ * (message_fault_text), rpc/protobuf_c/protobuf_c_server.c
+ * (message_fault_text), rpc/server/server_begin.c (message_fault_text),
+ * rpc/stream/stream.c (message_fault_text). */
 #ifndef VC_RPC_MESSAGE_H
 #define VC_RPC_MESSAGE_H
 

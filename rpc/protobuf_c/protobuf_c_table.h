@@ -9,8 +9,8 @@
  *
  * Any thread.
  *
- * Called by: protobuf_c_client.c (table_get), protobuf_c_server.c (table_get).
- */
+ * Called by: protobuf_c_client.c (table_get), protobuf_c_server.c (table_get),
+ * protobuf_c_table.c (table_get). */
 #ifndef VC_RPC_PROTOBUF_C_TABLE_H
 #define VC_RPC_PROTOBUF_C_TABLE_H
 

@@ -8,7 +8,8 @@
  * vc__server_session_renew() looks a service up again; vc__opened_put() also
  * when a session or a peer is freed. The holder of the engine only.
  *
- * Called by: server_session_open.c (all), server_peer.c (opened_put). */
+ * Called by: server_session_open.c (all), method_map.c (opened_put),
+ * server_peer.c (opened_put). */
 #ifndef VC_RPC_SERVER_OPEN_H
 #define VC_RPC_SERVER_OPEN_H
 

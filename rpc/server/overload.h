@@ -18,8 +18,8 @@
  * than the average client is exempt: its calls are served whatever other
  * clients ask for.
  *
- * Called by: server_handler.c (usual_ran, usual_is_over, came, left, given,
- * judge, judge_first, apart), overload.c (usual_is_over, standing),
+ * Called by: overload.c (usual_ran, usual_is_over, standing), server_handler.c
+ * (usual_ran, usual_is_over, came, left, given, judge, judge_first, apart),
  * server_thread.c (thread_wait), server_turn.c (left). */
 #ifndef VC_RPC_OVERLOAD_H
 #define VC_RPC_OVERLOAD_H

@@ -5,7 +5,8 @@
  * targets, or to those that the program chooses for each client. Any thread,
  * without a lock, except where noted.
  *
- * Called by: server.c (init, suits, find), drain.c (target). */
+ * Called by: server.c (init, suits, find), drain.c (target), redirect.c
+ * (target, suits). */
 #ifndef VC_RPC_REDIRECT_H
 #define VC_RPC_REDIRECT_H
 

@@ -5,8 +5,8 @@
  * links of that engine, so a link's state needs no lock. The functions of this
  * header: any thread, without the server's lock.
  *
- * Called by: server_handler.c (enter, leave), server_close.c (leave, destroy).
- */
+ * Called by: server_handler.c (enter, leave), server_close.c (leave, destroy),
+ * server.c (destroy). */
 #ifndef VC_RPC_SERVER_H
 #define VC_RPC_SERVER_H
 

@@ -9,7 +9,8 @@
  * messages of streams by rpc/server/stream_server.c, when a frame has come, a
  * call ends, or a session loses its link. The holder of the engine only.
  *
- * Called by: server_session.c (all), stream_server.c (begin). */
+ * Called by: server_session.c (all), stream_server.c (begin), server_arrival.c
+ * (unreserve, free). */
 #ifndef VC_RPC_SERVER_ARRIVAL_H
 #define VC_RPC_SERVER_ARRIVAL_H
 

@@ -6,10 +6,11 @@
  * noted.
  *
  * Called by: server_begin.c (call_take, call_may_begin, call_stream_open),
- * server_reply.c (call_stream_end, call_long_drop), server_handler.c
- * (call_explain, call_release), server_handler.h (call_explain),
- * server_session.c (call_release), server.c (call_free_stock), many files
- * (call_part, call_fault). */
+ * server_call.c (call_stream_end, call_long_drop), server_reply.c
+ * (call_stream_end, call_long_drop), server_handler.c (call_explain,
+ * call_release), server_handler.h (call_explain), server_session.c
+ * (call_release), server.c (call_free_stock), many files (call_part,
+ * call_fault). */
 #ifndef VC_RPC_SERVER_CALL_H
 #define VC_RPC_SERVER_CALL_H
 

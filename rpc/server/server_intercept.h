@@ -5,7 +5,8 @@
  * which need not be the holder of the engine. vc__server_intercept_end() also
  * runs on the other threads that its comment names.
  *
- * Called by: server_handler.c (all), stream_server.c (end). */
+ * Called by: server_handler.c (all), server_intercept.c (end), stream_server.c
+ * (end). */
 #ifndef VC_RPC_SERVER_INTERCEPT_H
 #define VC_RPC_SERVER_INTERCEPT_H
 

@@ -7,7 +7,7 @@
  * Called by: server_call.c (origin_get, origin_put), server_link.c (origin_put,
  * server_breach, goaway), server_arrival.c (server_breach), server_session.c
  * (server_breach), server_session_open.c (server_breach), stream_server.c
- * (server_breach), server.c (accept). */
+ * (server_breach), drain.c (goaway), server.c (accept). */
 #ifndef VC_RPC_SERVER_LINK_H
 #define VC_RPC_SERVER_LINK_H
 

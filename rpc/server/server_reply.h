@@ -5,8 +5,9 @@
  * vc__reply_measure().
  *
  * Called by: server_handler.c (reply_result, reply_refuse), server_intercept.c
- * (reply_measure), server_begin.c (reply_refuse), server_thread.c
- * (reply_refuse), server_session.c (reply_forget, call_send). */
+ * (reply_measure), server_reply.c (reply_measure), server_begin.c
+ * (reply_refuse), server_thread.c (reply_refuse), server_session.c
+ * (reply_forget, call_send). */
 #ifndef VC_RPC_SERVER_REPLY_H
 #define VC_RPC_SERVER_REPLY_H
 

@@ -9,10 +9,11 @@
  * call runs twice. The holder of the engine only.
  *
  * Called by: server_peer.c (server_sessions_free, close), server_link.c (open,
- * call, data, cancel, leave, stream, unbind), server_session_open.c (unbind,
- * close, server_seat_is_older), server_reply.c (reply, sent), server_deadline.c
+ * call, data, cancel, leave, stream, unbind), server_session.c (unbind, find,
+ * server_message_whole, free), server_session_open.c (unbind, close, free,
+ * server_seat_is_older), server_reply.c (reply, sent), server_deadline.c
  * (overdue), server_begin.c (skip, renew), server_handler.c (skip),
- * stream_server.c (find), server_session.c (server_message_whole, free). */
+ * stream_server.c (find). */
 #ifndef VC_RPC_SERVER_SESSION_H
 #define VC_RPC_SERVER_SESSION_H
 

@@ -8,7 +8,7 @@
  * engine only.
  *
  * Called by: server_handler.c (thread_take, thread_look, thread_found),
- * server_cancel.c (thread_forgo). */
+ * server_thread.c (thread_look), server_cancel.c (thread_forgo). */
 #ifndef VC_RPC_SERVER_THREAD_H
 #define VC_RPC_SERVER_THREAD_H
 

@@ -12,7 +12,7 @@
  * services_remove, services_has), rpc/protobuf_c/protobuf_c_server.c
  * (services_add, put), method_map.c (services_get, put), server_limit.c
  * (services_get, put), rpc/services/reflection.c (services_get, put,
- * services_each), server_link.c (services_has), service.c (id). */
+ * services_each), service.c (put, id), server_link.c (services_has). */
 #ifndef VC_RPC_SERVICE_H
 #define VC_RPC_SERVICE_H
 

@@ -22,9 +22,10 @@
  * half, hears, end, late), rpc/client/stream_again.c (hold, put, changed,
  * has_link), rpc/client/stream_open.c (hold), stream_send.c (hold, put, on,
  * account, changed, wait, late, has_ended, status), rpc/client/stream_finish.c
- * (put, status, await), stream.c (on, account, tell), stream_events.c (on,
- * item_free, changed, unpack, taken, drop, half_send, half_drop, late, status).
- */
+ * (put, status, await), stream.c (on, account, item_free, changed, wait,
+ * unpack, taken, drop, tell, status), stream_events.c (on, item_free, changed,
+ * unpack, taken, drop, half_send, half_drop, late, status),
+ * rpc/client/stream_reply.c (late). */
 #ifndef VC_RPC_STREAM_H
 #define VC_RPC_STREAM_H
 

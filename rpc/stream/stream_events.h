@@ -12,8 +12,8 @@
  *
  * Called by: rpc/client/stream_open.c (new, join, open, hurry),
  * rpc/server/stream_server.c (new, join), rpc/server/server_handler.c (open,
- * close), rpc/client/stream_finish.c (close), stream.c (stir), stream_send.c
- * (stir, want, half). */
+ * close), rpc/client/stream_finish.c (close), stream.c (stir), stream_events.c
+ * (stir), stream_send.c (stir, want, half). */
 #ifndef VC_RPC_STREAM_EVENTS_H
 #define VC_RPC_STREAM_EVENTS_H
 

@@ -6,8 +6,9 @@
  * rpc/stream/stream_flow.h. Pure; rpc/stream/stream*.c perform the actions.
  *
  * Called by: rpc/client/stream_open.c (stream_first),
- * rpc/server/stream_server.c (stream_first), stream.h (stream_step), stream.c
- * (stream_is_heard), stream_events.c (stream_is_heard). */
+ * rpc/server/stream_server.c (stream_first), stream.h (stream_step),
+ * stream_state.c (stream_step), stream.c (stream_is_heard), stream_events.c
+ * (stream_is_heard). */
 #ifndef VC_RPC_STREAM_STATE_H
 #define VC_RPC_STREAM_STATE_H
 

@@ -7,7 +7,7 @@
  * needs no lock, and vc__hand_main() runs without it.
  *
  * Called by: crew.c (crew_kick, hands_left, order, put, new, get), hand.c
- * (main). */
+ * (crew_kick, hands_left, new, main). */
 #ifndef VC_TRANSPORT_HAND_H
 #define VC_TRANSPORT_HAND_H
 

@@ -10,17 +10,17 @@
  * May run together: everything, from any threads, except init and fini. But a
  * trimmer belongs to the holder of its engine.
  *
- * Called by: cm/pool/pool.c (store_init, store_fini, trimmer_init,
- * trimmer_stop, account_init), rpc/server/server.c (store_init, store_fini,
- * trimmer_init), memory.c (store_trim, trimmer_start, count),
- * rpc/server/server_close.c (trimmer_stop), cm/pool/pool_link.c (trimmer_note),
- * rpc/server/server_arrival.c (trimmer_note, store_is_scarce, discount,
- * reserve), rpc/server/server_call.c (trimmer_note, store_is_scarce, store_add,
- * store_sub, give, may_have), rpc/server/server_begin.c (store_is_scarce),
- * rpc/server/server_peer.c (account_init), rpc/codec/arena.c (take, give),
- * rpc/server/server_reply.c (take), rpc/stream/stream.c (take, give),
- * rpc/stream/stream_send.c (take, give), transport/wire/assembly.c (take,
- * give). */
+ * Called by: cm/pool/pool.c (store_init, trimmer_init, account_init),
+ * rpc/server/server.c (store_init, store_fini, trimmer_init),
+ * cm/pool/pool_close.c (store_fini, trimmer_stop), memory.c (store_trim,
+ * trimmer_start, count, discount), rpc/server/server_close.c (trimmer_stop),
+ * cm/pool/pool_link.c (trimmer_note), rpc/server/server_arrival.c
+ * (trimmer_note, store_is_scarce, discount, reserve), rpc/server/server_call.c
+ * (trimmer_note, store_is_scarce, store_add, store_sub, give, may_have),
+ * rpc/server/server_begin.c (store_is_scarce), rpc/server/server_peer.c
+ * (account_init), rpc/codec/arena.c (take, give), rpc/server/server_reply.c
+ * (take), rpc/stream/stream.c (take, give), rpc/stream/stream_send.c (take,
+ * give), transport/wire/assembly.c (take, give). */
 #ifndef VC_TRANSPORT_MEMORY_H
 #define VC_TRANSPORT_MEMORY_H
 

@@ -4,9 +4,7 @@
  * Misuse of the library by its program, where there is no status to return. Any
  * thread.
  *
- * Called by: rpc/runtime.c (misuse), rpc/runtime_threads.c (misuse),
- * rpc/server/server_close.c (misuse), rpc/server/server_handler.c (misuse),
- * handle.c (misuse). */
+ * Called by: many files (misuse). */
 #ifndef VC_TRANSPORT_MISUSE_H
 #define VC_TRANSPORT_MISUSE_H
 

@@ -17,10 +17,11 @@
  * the caller, the crew's, and so is put when it lowers the number of
  * threads.
  *
- * Called by: memory.c (fits), share.c (fits, hold, threads, waits),
- * rpc/server/server_peer.c (new, put), crew.c (put, hold, threads, is_fair,
- * waits, job_queue_init, job_queue_is_empty, job_await, job_unqueue, job_next,
- * job_requeue), engine.c (hold), rpc/server/server_adapt.c (is_fair). */
+ * Called by: memory.c (fits), share.c (fits, put, hold, threads, is_fair,
+ * waits, job_unqueue), rpc/server/server_peer.c (new, put), crew.c (put, hold,
+ * threads, is_fair, waits, job_queue_init, job_queue_is_empty, job_await,
+ * job_unqueue, job_next, job_requeue), engine.c (hold),
+ * rpc/server/server_adapt.c (is_fair). */
 #ifndef VC_TRANSPORT_SHARE_H
 #define VC_TRANSPORT_SHARE_H
 

@@ -8,8 +8,8 @@
  * the waiter's own thread; for hand and take see their comments.
  *
  * Called by: rpc/server/server_op.c (is_done), rpc/stream/stream.c (is_done),
- * engine.c (is_done, sleep), token.c (is_done, hand, take), waiter.c (is_done),
- * rpc/client/channel.c (await), rpc/server/server_cancel.c (await),
+ * engine.c (is_done, sleep), token.c (is_done, hand, take), waiter.c (is_done,
+ * sleep), rpc/client/channel.c (await), rpc/server/server_cancel.c (await),
  * rpc/server/server_close.c (await), crew.c (hand, take, sleep), hand.c (hand),
  * many files (init, done). */
 #ifndef VC_TRANSPORT_WAITER_H

@@ -23,7 +23,8 @@
  * vc__inproc_lock(), vc__inproc_unlock(), vc__inproc_wake(), and, under the
  * lock of the sender's link, vc__inproc_send().
  *
- * Called by: half.c (inproc_context_of), wire.c (all), ear.c (inproc_lock,
+ * Called by: half.c (inproc_context_of, inproc_lock, inproc_unlock,
+ * inproc_tell, inproc_bind, inproc_wake), wire.c (all), ear.c (inproc_lock,
  * inproc_unlock, inproc_tell, inproc_end). */
 #ifndef VC_TRANSPORT_INPROC_HALF_H
 #define VC_TRANSPORT_INPROC_HALF_H

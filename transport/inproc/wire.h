@@ -5,7 +5,7 @@
  * whether the holder of the engine calls it (H) or any thread under the link's
  * lock (L).
  *
- * Called by: wire.c (all). */
+ * Called by: ear.c (inproc_find), wire.c (all). */
 #ifndef VC_TRANSPORT_INPROC_WIRE_H
 #define VC_TRANSPORT_INPROC_WIRE_H
 

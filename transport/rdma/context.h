@@ -9,8 +9,9 @@
  * only, except vc__rdma_open(), vc__rdma_close() and the functions that use no
  * context: any thread.
  *
- * Called by: context.c (rdma_context_of), listen.c (rdma_context_of,
- * rdma_errno, rdma_forbidden, rdma_lacks_descriptors, rdma_has_met), wire.c
+ * Called by: context.c (rdma_context_of, rdma_fail_channel,
+ * rdma_lacks_descriptors), listen.c (rdma_context_of, rdma_errno,
+ * rdma_forbidden, rdma_lacks_descriptors, rdma_has_met), wire.c
  * (rdma_context_of, rdma_open, rdma_close, rdma_device), wire_connect.c
  * (rdma_context_of, rdma_errno, rdma_reads), ask.c (rdma_errno,
  * rdma_fail_channel), qp.c (rdma_errno), failure.c (rdma_forbidden,

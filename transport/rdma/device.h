@@ -6,9 +6,9 @@
  * holder of the engine only; but vc__device_free() is also called by
  * vc__rdma_close(), when no thread advances the engine any more.
  *
- * Called by: context.c (new, free, get, doom), wire.c (put, grant, ungrant),
- * qp.c (cq_more, cq_less, account, add_qp, del_qp, drain), device_queues.c
- * (account). */
+ * Called by: context.c (new, free, get, doom), device.c (free, doom, cq_more,
+ * cq_less, account), wire.c (put, grant, ungrant), qp.c (cq_more, cq_less,
+ * account, add_qp, del_qp, drain), device_queues.c (account). */
 #ifndef VC_TRANSPORT_RDMA_DEVICE_H
 #define VC_TRANSPORT_RDMA_DEVICE_H
 

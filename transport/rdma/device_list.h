@@ -17,8 +17,9 @@
  * thread; the calls may wait for that thread. vc__device_list_is_near() is
  * pure.
  *
- * Called by: ask.c (read, expect), context.c (read), listen.c (expect, let_go),
- * wire_connect.c (expect), device.c (let_go), device_list.c (is_near). */
+ * Called by: ask.c (read, expect), context.c (read), device_list.c (read,
+ * is_near), listen.c (expect, let_go), wire_connect.c (expect), device.c
+ * (let_go). */
 #ifndef VC_TRANSPORT_RDMA_DEVICE_LIST_H
 #define VC_TRANSPORT_RDMA_DEVICE_LIST_H
 

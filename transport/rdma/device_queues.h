@@ -7,8 +7,8 @@
  * thread advances the engine any more.
  *
  * Called by: device.c (device_receives_max, device_fail, device_open,
- * device_close), device_queues.c (device_receives_max), qp.c (device_fail),
- * listen.c (device_try). */
+ * device_close), device_queues.c (device_receives_max, device_fail,
+ * device_open, device_close), qp.c (device_fail), listen.c (device_try). */
 #ifndef VC_TRANSPORT_RDMA_DEVICE_QUEUES_H
 #define VC_TRANSPORT_RDMA_DEVICE_QUEUES_H
 

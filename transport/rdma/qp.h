@@ -7,8 +7,8 @@
  * for the holder of the engine.
  *
  * Called by: device.c (is_send, send_number), wire.c (init, fini, to_error,
- * has_room, has_buffer, buffer, send, probe, retire), device_queues.c
- * (qps_forget), wire_connect.c (to_init, to_rtr, to_rts). */
+ * has_room, has_buffer, buffer, send, probe, retire), qp.c (fini),
+ * device_queues.c (qps_forget), wire_connect.c (to_init, to_rtr, to_rts). */
 #ifndef VC_TRANSPORT_RDMA_QP_H
 #define VC_TRANSPORT_RDMA_QP_H
 

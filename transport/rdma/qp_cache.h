@@ -6,7 +6,8 @@
  * QPs. The holder of the engine only, or the thread that opens or tries a
  * device which no engine uses.
  *
- * Called by: device_queues.c (init), qp.c (take, put, pop). */
+ * Called by: device_queues.c (init), qp.c (take, put, pop), qp_cache.c (pop).
+ */
 #ifndef VC_TRANSPORT_RDMA_QP_CACHE_H
 #define VC_TRANSPORT_RDMA_QP_CACHE_H
 

@@ -5,7 +5,8 @@
  * to the transport; transport/transport.h says of each operation whether the
  * holder of the engine calls it (H) or any thread under the link's lock (L).
  *
- * Called by: wire.c (all), wire_connect.c (rdma_wire_of). */
+ * Called by: wire.c (all), wire_connect.c (rdma_wire_of), listen.c
+ * (rdma_unlisten). */
 #ifndef VC_TRANSPORT_RDMA_WIRE_H
 #define VC_TRANSPORT_RDMA_WIRE_H
 

@@ -11,7 +11,7 @@
  * written to with MSG_DONTWAIT, which no other process can change. The holder
  * of the engine only, except vc__shm_open() and vc__shm_close().
  *
- * Called by: context.c (shm_context_of), wire.c (all). */
+ * Called by: context.c (shm_context_of, shm_cool), wire.c (all). */
 #ifndef VC_TRANSPORT_SHM_CONTEXT_H
 #define VC_TRANSPORT_SHM_CONTEXT_H
 

@@ -30,9 +30,10 @@
  * under the lock of its link; no other thread may use a region that is
  * unmapped.
  *
- * Called by: ring.c (shm_newest, shm_region_trim), wire.c (shm_region_make,
- * shm_region_unmap), listen.c (shm_region_try, shm_region_map,
- * shm_region_unmap), connect.c (shm_region_map). */
+ * Called by: ring.c (shm_newest, shm_region_trim), region.c (shm_region_make,
+ * shm_region_unmap), wire.c (shm_region_make, shm_region_unmap), listen.c
+ * (shm_region_try, shm_region_map, shm_region_unmap), connect.c
+ * (shm_region_map). */
 #ifndef VC_TRANSPORT_SHM_REGION_H
 #define VC_TRANSPORT_SHM_REGION_H
 

@@ -6,7 +6,7 @@
  * engine. A word of a peer's region is read once, and checked before use.
  *
  * Called by: wire.c (shm_out_reserve, shm_out_commit, shm_out_wakes,
- * shm_out_trim, shm_in_take), ring.c (shm_in_is_empty), context.c
+ * shm_out_trim, shm_in_take), ring.c (shm_in_is_empty, shm_in_wake), context.c
  * (shm_in_sleep, shm_in_wake). */
 #ifndef VC_TRANSPORT_SHM_RING_H
 #define VC_TRANSPORT_SHM_RING_H

@@ -9,9 +9,10 @@
  * may call.
  *
  * Called by: connect.c (shm_wire_of, shm_watch, shm_unwatch, shm_begin,
- * shm_peer, shm_sockaddr), wire.c (shm_wire_of, shm_poll, shm_dial, shm_take,
- * shm_hello, shm_accept, shm_answered, shm_listen, shm_unlisten, shm_port,
- * shm_reject), context.c (shm_read). */
+ * shm_peer, shm_sockaddr), wire.c (shm_wire_of, shm_poll, shm_read,
+ * shm_unwatch, shm_dial, shm_take, shm_hello, shm_accept, shm_answered,
+ * shm_listen, shm_unlisten, shm_port, shm_reject), context.c (shm_read),
+ * listen.c (shm_peer, shm_sockaddr). */
 #ifndef VC_TRANSPORT_SHM_WIRE_H
 #define VC_TRANSPORT_SHM_WIRE_H
 

@@ -7,8 +7,8 @@
  * reports the others. The holder of the engine only, except vc__tcp_open() and
  * vc__tcp_close().
  *
- * Called by: context.c (tcp_context_of), read.c (tcp_context_of, tcp_heat,
- * tcp_cool), wire.c (tcp_context_of, tcp_open, tcp_close), write.c
+ * Called by: context.c (tcp_context_of, tcp_cool), read.c (tcp_context_of,
+ * tcp_heat, tcp_cool), wire.c (tcp_context_of, tcp_open, tcp_close), write.c
  * (tcp_context_of), connect.c (tcp_heat). */
 #ifndef VC_TRANSPORT_TCP_CONTEXT_H
 #define VC_TRANSPORT_TCP_CONTEXT_H

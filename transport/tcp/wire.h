@@ -6,11 +6,12 @@
  * thread under the link's lock (L). The other functions: the holder of the
  * engine only.
  *
- * Called by: connect.c (tcp_wire_of, tcp_watch, tcp_unwatch), wire.c
- * (tcp_wire_of, tcp_read, tcp_unwatch, tcp_reserve, tcp_commit, tcp_flush,
- * tcp_retire, tcp_probe, tcp_proven, tcp_dial, tcp_take, tcp_hello, tcp_accept,
- * tcp_connected, tcp_listen, tcp_unlisten, tcp_port, tcp_reject), write.c
- * (tcp_wire_of), context.c (tcp_read), read.c (tcp_refused). */
+ * Called by: connect.c (tcp_wire_of, tcp_watch, tcp_unwatch, tcp_refused),
+ * wire.c (tcp_wire_of, tcp_read, tcp_unwatch, tcp_reserve, tcp_commit,
+ * tcp_flush, tcp_retire, tcp_probe, tcp_proven, tcp_dial, tcp_take, tcp_hello,
+ * tcp_accept, tcp_connected, tcp_listen, tcp_unlisten, tcp_port, tcp_reject),
+ * write.c (tcp_wire_of), context.c (tcp_read), read.c (tcp_unwatch,
+ * tcp_refused). */
 #ifndef VC_TRANSPORT_TCP_WIRE_H
 #define VC_TRANSPORT_TCP_WIRE_H
 

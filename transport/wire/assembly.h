@@ -9,8 +9,8 @@
  * lock, a server by its engine's holder.
  *
  * Called by: rpc/server/server_arrival.c (announced, begin, add, lose, holds,
- * end), cm/pool/session_reply.c (begin, add, metadata, end),
- * rpc/server/server_session.c (metadata), cm/pool/pool_link.c (end),
+ * end), assembly.c (announced), cm/pool/session_reply.c (begin, add, metadata,
+ * end), rpc/server/server_session.c (metadata), cm/pool/pool_link.c (end),
  * cm/pool/session.c (end). */
 #ifndef VC_TRANSPORT_ASSEMBLY_H
 #define VC_TRANSPORT_ASSEMBLY_H
