@@ -11,7 +11,8 @@
  *
  * Called by: pool_link.c (new, is, join, leave, is_busy, push), pool.c (free,
  * is_busy, push), peer.c (place, loose_bind), upgrade.c (place, loose_bind,
- * is_busy), session.c (seat, unseat, reseat, binding). */
+ * is_busy), pool_connect.c (is_busy), session.c (seat, unseat, reseat,
+ * binding). */
 #ifndef VC_CM_PEER_H
 #define VC_CM_PEER_H
 

@@ -109,6 +109,7 @@ struct vc__pool_attempt {
     struct vc__timer timer; /* of the backoff, then of the name lookup */
     struct vc__dial_run dial_run;
     uint64_t due; /* deadline of the attempt */
+    uint32_t ms;  /* its whole time */
 };
 
 /* The search for a better transport than the present one: cm/pool/upgrade.c. */

@@ -53,6 +53,7 @@ pool_connect_on_link_new(struct vc__dial_run *d,
 
     if (pl == NULL)
         return NULL;
+    pl->link.said_ms = p->attempt.ms;
     vc__pool_attempt_hello(p, &pl->link.hello);
     return &pl->try;
 }
@@ -212,7 +213,7 @@ on_lookup_timer(struct vc__timer *timer)
     vc__error_put(&error, VC_UNAVAILABLE,
                   "the name %s was not resolved within the connect timeout of "
                   "%u ms: see that the name servers answer",
-                  p->opts.target.host, p->opts.connect_ms);
+                  p->opts.target.host, p->attempt.ms);
     vc__pool_failed(p, &error);
 }
 
@@ -266,17 +267,30 @@ lookup_begin(struct vc__pool *p)
 
 /* --- the attempt ------------------------------------------------------- */
 
+/* For connect_time_ms(): true if calls in progress wait for the attempt, or
+ * will when the peer's last link is lost meanwhile. Only the holder changes the
+ * peer and its links; calls come and go on any thread. */
+static bool
+is_to_resume(struct vc__pool *p)
+{
+    bool busy;
+
+    if (p->peer == NULL || p->peer->n_links > 0)
+        return p->peer != NULL;
+    pthread_mutex_lock(&p->lock);
+    busy = vc__peer_is_busy(p->peer);
+    pthread_mutex_unlock(&p->lock);
+    return busy;
+}
+
 /* For attempt_now(): the time for an attempt. Calls in progress wait for a link
  * that resumes them no longer than keepalive waits for a silent peer. */
 static uint32_t
-connect_time_ms(const struct vc__pool *p)
+connect_time_ms(struct vc__pool *p)
 {
-    uint32_t ms = p->opts.connect_ms;
+    uint32_t ms = p->opts.connect_ms, keepalive = p->opts.keepalive_ms;
 
-    return p->peer != NULL && p->opts.keepalive_ms != 0 &&
-                   p->opts.keepalive_ms < ms
-               ? p->opts.keepalive_ms
-               : ms;
+    return keepalive != 0 && keepalive < ms && is_to_resume(p) ? keepalive : ms;
 }
 
 /* For attempt_now(): true if the process may have no more links; the attempt
@@ -311,7 +325,8 @@ attempt_now(struct vc__pool *p)
         return;
     }
     /* Counted from here, because a transport's first use takes time. */
-    p->attempt.due = vc__after_ms(vc__now(), connect_time_ms(p));
+    p->attempt.ms = connect_time_ms(p);
+    p->attempt.due = vc__after_ms(vc__now(), p->attempt.ms);
     if (vc__target_numeric(&p->opts.target, &addrs))
         pool_connect_dial(p, &addrs);
     else

@@ -30,7 +30,10 @@ struct vc_channel_opts {
     /* Milliseconds, 1..600000, default 2000, within which a connection must be
      * up and its handshake done. A call to a host that does not answer takes up
      * to that for each of its attempts (max_attempts; of a list: for up to
-     * eight further servers, too), but not beyond its deadline. */
+     * eight further servers, too), but not beyond its deadline. A connection
+     * that replaces a lost one under calls in progress must be up within
+     * keepalive_ms, if that is less, as must a further connection to the same
+     * server. */
     uint32_t connect_timeout_ms;
 
     /* Timeout of a call in milliseconds, 1..2^31-1, when its own options set

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <verbcall/counters.h>
+
 #include "tests/sim/sim.h"
 
 #define SEEDS    SIM_SHARE(20u)
@@ -536,6 +538,69 @@ connect_joins_an_attempt_that_is_under_way(void **state)
     }
 }
 
+/* --- how long an attempt may take ---------------------------------------- */
+
+static uint64_t
+links_up(struct vc_runtime *runtime)
+{
+    struct vc_counters counters = VC_COUNTERS_INIT;
+
+    vc_runtime_counters(runtime, &counters);
+    return counters.links_up;
+}
+
+/* Makes a call to a server that does not answer. Returns after how many ms the
+ * call failed. */
+static uint64_t
+ms_until_silence_is_found(struct client *c)
+{
+    uint64_t called = fake_now_us();
+    enum vc_outcome outcome;
+
+    assert_int_equal(VC_UNAVAILABLE,
+                     sim_echo(c->channel, 64, 1, 60000, &outcome));
+    assert_int_equal(VC_OUTCOME_NOT_EXECUTED, outcome);
+    return (fake_now_us() - called) / MS;
+}
+
+/* The client knows its server still, but no call waits there. So a new call has
+ * all of the connect timeout, and its error names that. */
+static void
+a_call_after_an_idle_link_was_lost_has_the_whole_connect_timeout(void **state)
+{
+    struct place one = {.probe = true}, frozen = {.probe = true};
+    struct fake_host *there;
+    struct client c;
+    uint64_t ms;
+
+    (void)state;
+    sim_begin(1, 0, true);
+    there = fake_host_new("one", ONE);
+    place_start(&one, there, ONE, "first");
+    assert_int_equal(VC_OK, sim_runtime(&c.runtime, 1));
+    assert_int_equal(VC_OK, vc_runtime_start(c.runtime));
+    assert_int_equal(
+        VC_OK,
+        vc_channel_open(c.runtime, one.target,
+                        VC_CHANNEL_OPTS(.connect_timeout_ms = 3000,
+                                        .keepalive_ms = 500, .max_attempts = 1),
+                        &c.channel));
+    assert_int_equal(VC_OK, sim_echo(c.channel, 64, 0, 60000, NULL));
+    fake_process_kill(one.process);
+    while (links_up(c.runtime) > 0)
+        fake_sleep_us(MS);
+    place_start(&frozen, there, ONE, "frozen");
+    fake_process_freeze(frozen.process);
+    ms = ms_until_silence_is_found(&c);
+
+    assert_in_range(ms, 2900, 3200);
+    assert_non_null(strstr(vc_error(), "3000 ms"));
+    client_close(&c);
+    fake_process_thaw(frozen.process);
+    place_stop(&frozen);
+    assert_int_equal(0, fake_end());
+}
+
 #define T(name) cmocka_unit_test(name)
 
 int
@@ -548,6 +613,7 @@ main(void)
         T(a_further_link_accepted_before_the_server_is_drained_keeps_nobody_there),
         T(a_client_accepted_before_the_server_is_drained_goes_to_the_other),
         T(a_call_given_up_keeps_no_link_to_a_drained_server_when_its_channel_is_closed),
+        T(a_call_after_an_idle_link_was_lost_has_the_whole_connect_timeout),
         T(connect_hurries_an_attempt_that_waits_for_its_time),
         T(connect_joins_an_attempt_that_is_under_way),
     };
