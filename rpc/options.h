@@ -9,10 +9,6 @@
  * Called by: rpc/client/call_opts.c (copy, check), interceptor.c (copy),
  * options.c (copy, check), rpc/stream/stream_events.c (copy), many files
  * (size_check, take). */
- * Called by: rpc/client/call_opts.c (copy, check), interceptor.c (copy),
- * options.c (copy, check), rpc/stream/stream_events.c (copy),
- * rpc/client/channel.c (take), rdma_opts.c (take), runtime.c (take),
- * rpc/server/server_opts.c (take), many files (size_check). */
 #ifndef VC_RPC_OPTIONS_H
 #define VC_RPC_OPTIONS_H
 

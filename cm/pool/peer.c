@@ -81,8 +81,9 @@ vc__peer_loose_bind(struct vc__peer *peer)
 
         cds_list_del(&s->node);
         cds_list_add_tail(&s->node, &peer->loose);
-        if (pl != NULL && (s->n_busy > 0 || s->client == NULL))
-            vc__session_bind(s, pl);
+        if (pl != NULL && (s->n_busy > 0 || s->client == NULL) &&
+            !vc__session_bind(s, pl) && s->n_busy > 0)
+            vc__pool_starve(peer->pool);
     }
     vc__pool_health_update(peer->pool);
 }

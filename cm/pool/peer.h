@@ -90,7 +90,8 @@ void vc__peer_leave(struct vc__peer *peer, struct vc__pool_link *pl);
 
 /* The peer's sessions without a link that have calls in progress, or are to be
  * closed, are bound to its links; the others wait for their next call. The
- * pool's health is published. Called by vc__peer_join() and vc__peer_leave(),
+ * pool's health is published. Without memory for a session's calls a link is
+ * closed soon (pool_starved.c). Called by vc__peer_join() and vc__peer_leave(),
  * and by upgrade.c when links take calls again. Holder. */
 void vc__peer_loose_bind(struct vc__peer *peer);
 

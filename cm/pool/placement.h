@@ -4,8 +4,7 @@
  * Chooses the link of a peer for a session. Under the pool's lock; any
  * thread.
  *
- * Called by: client.c (link), peer.c (link), pool.c (link), pool_health.c
- * (link), session.c (link). */
+ * Called by: many files (link). */
 #ifndef VC_CM_PLACEMENT_H
 #define VC_CM_PLACEMENT_H
 

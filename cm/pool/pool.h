@@ -29,7 +29,7 @@
  * (nowhere_fail), pool_close.c (attempt_cancel, failed, peer_drop, close_check,
  * upgrade_cancel), pool_connect.c (failed, attempt, attempt_hello,
  * attempt_offer, missed, link_new), pool_nowhere.c (failed), peer.c
- * (health_update), many files (count). */
+ * (health_update, starve), many files (count). */
 #ifndef VC_CM_POOL_H
 #define VC_CM_POOL_H
 
@@ -143,6 +143,7 @@ struct vc__pool {
     bool posted;                  /* lock: true while `connect` is posted */
     bool refusing;                /* lock: true while `refuse` is posted */
     bool tidying;                 /* lock: true while `tidy` is posted */
+    bool starving;                /* lock: true while `starved` is posted */
     uint64_t not_before;          /* lock: earliest next attempt */
     struct vc__backoff backoff;   /* lock */
     struct vc__error failure;     /* lock: of the last attempt */
@@ -171,7 +172,7 @@ struct vc__pool {
     _Atomic uint64_t prompt_at;      /* see vc__pool_prompt() */
 
     /* The holder's own. */
-    struct vc__task connect, refuse, tidy, close;
+    struct vc__task connect, refuse, tidy, starved, close;
     struct vc__pool_attempt attempt;
     struct vc__upgrade upgrade;
     struct vc__timer look; /* looks for idle links */
@@ -429,6 +430,11 @@ void vc__pool_missed(struct vc__pool *p, const struct vc__transport *transport,
 /* Writes the text of vc_channel_describe() to `text`, truncated to size.
  * Returns the length of all of it. Any thread, without locks. */
 size_t vc__pool_describe(struct vc__pool *p, char *text, size_t size);
+
+/* pool_starved.c: a session with calls in progress could not be bound to a link
+ * for lack of memory. That link is closed soon, as RESOURCE_EXHAUSTED. Called
+ * by vc__peer_loose_bind(), on the holder, under the lock. */
+void vc__pool_starve(struct vc__pool *p);
 
 /* pool_link.c: makes a link for an attempt or a better transport, when a dial
  * run needs one. NULL as in vc__dial_run_ops. It is freed when it is gone. */

@@ -284,20 +284,33 @@ vc__session_request_stop(struct vc__session *s, uint16_t i)
     return !request_cut(s, s->slots[i].request) || cancel_send(s, i);
 }
 
-/* For vc__session_bind(): sends a slot's call again. A call that no caller
- * waits for is cancelled instead: false if out of memory for that. */
+/* For vc__session_bind(): sends CANCELs of calls that no caller waits for, and
+ * whose slots the answers free. False if out of memory. */
 static bool
-slot_resend(struct vc__session *s, uint16_t i)
+cancels_resend(struct vc__session *s)
 {
-    struct vc__request *r = s->slots[i].request;
-
-    if (r == NULL)
-        return cancel_send(s, i);
-    r->send->fresh = false;
-    if (r->exposed)
-        vc__pool_count(s->peer->pool, VC__POOL_CALLS_SENT_AGAIN, 1);
-    session_append(s, r->send);
+    for (uint16_t i = 0; i < s->n_slots; i++) {
+        if (s->slots[i].busy && s->slots[i].request == NULL &&
+            !cancel_send(s, i))
+            return false;
+    }
     return true;
+}
+
+/* For vc__session_bind(): sends calls again that callers wait for. */
+static void
+calls_resend(struct vc__session *s)
+{
+    for (uint16_t i = 0; i < s->n_slots; i++) {
+        struct vc__request *r = s->slots[i].request;
+
+        if (!s->slots[i].busy || r == NULL)
+            continue;
+        r->send->fresh = false;
+        if (r->exposed)
+            vc__pool_count(s->peer->pool, VC__POOL_CALLS_SENT_AGAIN, 1);
+        session_append(s, r->send);
+    }
 }
 
 /* For vc__session_bind(): moves the session to this link, under its next
@@ -350,24 +363,16 @@ close_send(struct vc__session *s)
 bool
 vc__session_bind(struct vc__session *s, struct vc__pool_link *pl)
 {
-    bool good = true;
+    bool good;
 
     link_take(s, pl);
-    if (s->client == NULL) {
-        good = close_send(s);
-        if (!good) {
-            vc__link_drop(&pl->link, &s->flow); /* it may have an OPEN */
-            vc__session_unbind(s);
-        }
-        return good;
-    }
-    if (!open_send(s)) {
+    good =
+        s->client == NULL ? close_send(s) : open_send(s) && cancels_resend(s);
+    if (good) {
+        calls_resend(s);
+    } else {
+        vc__link_drop(&pl->link, &s->flow); /* an OPEN, and CANCELs */
         vc__session_unbind(s);
-        return false;
-    }
-    for (uint16_t i = 0; i < s->n_slots; i++) {
-        if (s->slots[i].busy)
-            good = slot_resend(s, i) && good;
     }
     return good;
 }

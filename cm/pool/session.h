@@ -151,7 +151,7 @@ struct vc__session *vc__session_new(struct vc__peer *peer,
 void vc__session_free(struct vc__session *s);
 
 /* Binds it to this link and sends its requests in progress, or its CLOSE.
- * Returns false if out of memory: it is unbound, or a CANCEL was not sent. The
+ * Returns false if out of memory: it is unbound, and nothing is sent. The
  * caller pushes the link. */
 bool vc__session_bind(struct vc__session *s, struct vc__pool_link *pl);
 

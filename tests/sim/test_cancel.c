@@ -368,6 +368,59 @@ a_cancel_that_was_lost_comes_by_the_next_link(void **state)
     play(act_lost_for_good);
 }
 
+/* --- no memory ----------------------------------------------------------- */
+
+static unsigned nth_block; /* allocation that fails from the loss on */
+static bool did_fail;      /* true if there were so many */
+static unsigned n_starved; /* worlds in which a third link was needed */
+
+/* The link is lost with the CANCEL, and nobody calls again. */
+static void
+act_lost_and_starved(struct scene *s)
+{
+    struct caller c;
+    uint64_t now;
+
+    assert_int_equal(vc_runtime_start(s->runtime), VC_OK);
+    scene_call(s, 64, ECHOES);
+    caller_start(&c, s->channel, IS_TOLD);
+    assert_true(sim_await(&waiting_seen.begun, PATIENCE));
+    fake_rule("SEND", 1, FAKE_FLUSH, 0);
+    now = fake_now_us();
+    fake_fail_memory(fake_process_self(), nth_block);
+    caller_cancel(&c, VC_OUTCOME_UNKNOWN);
+    if (!sim_await(&waiting_seen.ended, PATIENCE))
+        fail_msg("without allocation %u the handler is not told\n%s", nth_block,
+                 fake_trace());
+    assert_in_range(waiting_seen.ended_at - now, 0, 15 * S);
+    did_fail = fake_failed() > 0;
+    n_starved += scene_client(s).links_made > 2;
+    fake_fail_no_more();
+    fake_sleep_us(S);
+    scene_call(s, 64, ECHOES);
+}
+
+/* Whatever allocation fails while a link is made that resumes the session, the
+ * handler is notified. The session must not keep the slot of a call that the
+ * server keeps an answer for. */
+static void
+a_cancel_that_was_lost_comes_though_memory_is_short(void **state)
+{
+    (void)state;
+    nth_block = n_starved = 0;
+    do {
+        struct scene s = {.opts = VC_CHANNEL_OPTS_INIT,
+                          .act = act_lost_and_starved};
+
+        memset(&waiting_seen, 0, sizeof waiting_seen);
+        s.server.handle = waiting_handle;
+        nth_block++;
+        scene_run(&s, 1 + nth_block % SEEDS);
+    } while (did_fail);
+    assert_in_range(nth_block, 4, 400);
+    assert_in_range(n_starved, 1, 400);
+}
+
 int
 main(void)
 {
@@ -384,6 +437,7 @@ main(void)
             a_canceller_ends_nothing_that_is_over_and_all_that_comes_later),
         cmocka_unit_test(one_canceller_ends_many_calls),
         cmocka_unit_test(a_cancel_that_was_lost_comes_by_the_next_link),
+        cmocka_unit_test(a_cancel_that_was_lost_comes_though_memory_is_short),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
