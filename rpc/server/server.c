@@ -240,6 +240,7 @@ vc__server_destroy(struct vc_server *server)
     vc__services_fini(&server->services);
     vc__interceptors_put(server->interceptors);
     free(server->parts);
+    pthread_mutex_destroy(&server->local_lock);
     pthread_mutex_destroy(&server->lock);
     free((char *)server->ear_opts.group);
     atomic_fetch_sub(&server->runtime->users, 1);
@@ -322,6 +323,7 @@ vc_server_new(struct vc_runtime *runtime,
     opts_keep(s, &opts);
     s->redirect = redirect;
     pthread_mutex_init(&s->lock, NULL);
+    pthread_mutex_init(&s->local_lock, NULL);
     atomic_init(&s->users, 1);
     vc__waiter_init(&s->unused);
     CDS_INIT_LIST_HEAD(&s->ops);

@@ -97,7 +97,9 @@ struct vc_server {
 
     /* The local socket by which clients of this host reach vc://: written
      * before has_local is set. */
-    atomic_bool local_begun, has_local;
+    pthread_mutex_t local_lock;
+    bool local_begun; /* local_lock: true if it is open or has failed */
+    atomic_bool has_local;
     struct vc__local local;
 
     /* Threads between vc__server_enter() and vc__server_leave(), and one for

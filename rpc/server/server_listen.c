@@ -28,15 +28,15 @@
 #include "transport/core/words.h"
 
 /* Returns the CM of engine 0, which has the listeners. Called by
- * listen_by(). */
+ * listening_open(). */
 static struct vc__cm *
 listening_cm(struct vc_server *server)
 {
     return &server->runtime->progress[0].cm;
 }
 
-/* Called by listen_by(): logs an open listener and adds it to the list. No
- * thread closes it before it is in the list. */
+/* Called by listen_by() and listen_local(): logs an open listener and adds it
+ * to the list. No thread closes it before it is in the list. */
 static void
 listening_add(struct vc__listening *l)
 {
@@ -46,7 +46,7 @@ listening_add(struct vc__listening *l)
 }
 
 /* Returns a listener that is not open yet; NULL without memory, with
- * vc__error_last(). Called by listen_by() and listen_later(). */
+ * vc__error_last(). Called by listening_open() and listen_later(). */
 static struct vc__listening *
 listening_new(struct vc_server *server, const struct vc__transport *transport,
               const struct sockaddr_storage *addr)
@@ -65,12 +65,12 @@ listening_new(struct vc_server *server, const struct vc__transport *transport,
     return l;
 }
 
-/* Listens by one transport. Errors as vc__listener_open(), or without memory.
- * Called by server_listen_at(), and for vc:// by listen_by_all() and
- * listen_local(). */
+/* Makes and opens a listener, which listening_add() must follow. Errors as
+ * vc__listener_open(), or without memory. Called by listen_by() and
+ * local_open(). */
 static enum vc_status
-listen_by(struct vc_server *server, const struct vc__transport *transport,
-          const struct sockaddr_storage *addr)
+listening_open(struct vc_server *server, const struct vc__transport *transport,
+               const struct sockaddr_storage *addr, struct vc__listening **out)
 {
     struct vc__listening *l = listening_new(server, transport, addr);
     enum vc_status status;
@@ -81,10 +81,28 @@ listen_by(struct vc_server *server, const struct vc__transport *transport,
         vc__listener_open(&l->listener, listening_cm(server), transport,
                           (const struct sockaddr *)addr, &server->ear_opts);
     if (status == VC_OK)
-        listening_add(l);
+        *out = l;
     else
         free(l);
     return status;
+}
+
+/* Listens by one transport. *addr gets the port that the system has chosen; the
+ * server's own may already be that of another thread's listener. Errors as
+ * listening_open(). Called by server_listen_at(), and for vc:// by
+ * listen_by_all(). */
+static enum vc_status
+listen_by(struct vc_server *server, const struct vc__transport *transport,
+          struct sockaddr_storage *addr)
+{
+    struct vc__listening *l;
+    enum vc_status status = listening_open(server, transport, addr, &l);
+
+    if (status != VC_OK)
+        return status;
+    vc__addr_port_set(addr, vc__listener_port(&l->listener));
+    listening_add(l);
+    return VC_OK;
 }
 
 /* --- vc:// --------------------------------------------------------------- */
@@ -117,28 +135,45 @@ listen_later(struct vc_server *server, const struct vc__transport *transport,
         vc__relisten_later(l, &why);
 }
 
-/* Called by listen_by_all() first: listens at the local socket, once per
- * server, so that all accepts by other transports of vc:// contain its name. A
- * failure is only stored. */
-static void
-listen_local(struct vc_server *server, const struct vc__transport *shm)
+/* Called by listen_local(), under local_lock: opens the local socket, which
+ * accepts contain from now on. NULL: it failed, which is stored. */
+static struct vc__listening *
+local_open(struct vc_server *server, const struct vc__transport *shm)
 {
     struct sockaddr_storage addr;
+    struct vc__listening *l;
 
-    if (atomic_exchange(&server->local_begun, true))
-        return;
     server->local.uid = geteuid();
     if (getrandom(server->local.name, sizeof server->local.name, 0) !=
         (ssize_t)sizeof server->local.name) {
         vc__fail(VC_UNAVAILABLE, "no random numbers: getrandom() failed");
         server_listen_missed(server, shm);
-        return;
+        return NULL;
     }
     vc__addr_drawn(&addr, server->local.name, server->local.uid);
-    if (listen_by(server, shm, &addr) == VC_OK)
-        atomic_store(&server->has_local, true);
-    else
+    if (listening_open(server, shm, &addr, &l) != VC_OK) {
         server_listen_missed(server, shm);
+        return NULL;
+    }
+    atomic_store(&server->has_local, true);
+    return l;
+}
+
+/* Called by listen_by_all() first: listens at the local socket, once per
+ * server, so that all accepts by other transports of vc:// contain its name.
+ * Another thread that listens at vc:// waits meanwhile. */
+static void
+listen_local(struct vc_server *server, const struct vc__transport *shm)
+{
+    struct vc__listening *l = NULL;
+
+    pthread_mutex_lock(&server->local_lock);
+    if (!server->local_begun)
+        l = local_open(server, shm);
+    server->local_begun = true;
+    pthread_mutex_unlock(&server->local_lock);
+    if (l != NULL)
+        listening_add(l);
 }
 
 /* Listens at vc://, for server_listen_at(). TCP comes first: if its port is
@@ -162,10 +197,8 @@ listen_by_all(struct vc_server *server, struct sockaddr_storage *addr)
                         "listen at shm:NAME");
     if (vc__choice_has(&server->choice, shm))
         listen_local(server, shm);
-    if (by_tcp) {
+    if (by_tcp)
         status = listen_by(server, tcp, addr);
-        vc__addr_port_set(addr, vc_server_port(server));
-    }
     if (status != VC_OK || !by_rdma)
         return status;
     status = vc__target_reaches(rdma, addr, "listen at");
@@ -306,7 +339,8 @@ server_listen_at(struct vc_server *server, const struct vc__target *target,
 }
 
 /* Called by listen_at_each(): closes the listeners at the first of two
- * addresses, since the second one failed; vc__error_last() keeps the reason. */
+ * addresses, since the second one failed; vc__error_last() keeps the reason.
+ * The server's port stays if it is that of another thread's listener. */
 static void
 first_drop(struct vc_server *server, const struct sockaddr_storage *addr,
            uint16_t port_before)
@@ -315,7 +349,8 @@ first_drop(struct vc_server *server, const struct sockaddr_storage *addr,
 
     listening_drop(server, addr);
     pthread_mutex_lock(&server->lock);
-    server->port = port_before;
+    if (server->port == vc__addr_port(addr))
+        server->port = port_before;
     pthread_mutex_unlock(&server->lock);
     vc__error_raise(&why);
 }
@@ -330,8 +365,7 @@ listen_at_each(struct vc_server *server, const struct vc__target *target,
     enum vc_status status = server_listen_at(server, target, &addrs->addr[0]);
 
     for (unsigned i = 1; i < addrs->n && status == VC_OK; i++) {
-        vc__addr_port_set(&addrs->addr[0], vc_server_port(server));
-        vc__addr_port_set(&addrs->addr[i], vc_server_port(server));
+        vc__addr_port_set(&addrs->addr[i], vc__addr_port(&addrs->addr[0]));
         status = server_listen_at(server, target, &addrs->addr[i]);
         if (status != VC_OK)
             first_drop(server, &addrs->addr[0], before);
@@ -369,7 +403,7 @@ vc_server_listen(struct vc_server *server, const char *text)
     return status == VC_OK ? listen_at_each(server, &target, &addrs) : status;
 }
 
-/* Also called by listen_by_all() and listen_at_each(). */
+/* Also called by listen_at_each(). */
 uint16_t
 vc_server_port(const struct vc_server *server)
 {

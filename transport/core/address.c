@@ -92,6 +92,16 @@ vc__addr_port_set(struct sockaddr_storage *addr, uint16_t port)
         ((struct sockaddr_in *)addr)->sin_port = htons(port);
 }
 
+uint16_t
+vc__addr_port(const struct sockaddr_storage *addr)
+{
+    if (addr->ss_family == AF_INET6)
+        return ntohs(((const struct sockaddr_in6 *)addr)->sin6_port);
+    return addr->ss_family == AF_INET
+               ? ntohs(((const struct sockaddr_in *)addr)->sin_port)
+               : 0;
+}
+
 bool
 vc__addr_is_loopback(const struct sockaddr *addr)
 {

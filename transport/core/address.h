@@ -11,8 +11,8 @@
  * (addr_copy, addr_key), transport/rdma/ask.c (addr_copy),
  * transport/rdma/listen.c (addr_copy), transport/tcp/listen.c (addr_copy),
  * rpc/server/listening.c (addr_port_set, addr_is_loopback),
- * rpc/server/server_listen.c (addr_port_set, addr_is_loopback, addr_drawn),
- * cm/connect/target.c (addr_is_loopback, addr_local, addr_name),
+ * rpc/server/server_listen.c (addr_port_set, addr_port, addr_is_loopback,
+ * addr_drawn), cm/connect/target.c (addr_is_loopback, addr_local, addr_name),
  * cm/connect/dial.c (addr_is_local, addr_local_of_key, addr_of_key), address.c
  * (addr_local), cm/pool/upgrade.c (addr_drawn), transport/shm/connect.c
  * (addr_is_drawn), transport/shm/listen.c (addr_is_drawn, addr_key),
@@ -41,6 +41,8 @@ void vc__addr_copy(struct sockaddr_storage *out, const struct sockaddr *addr);
  * port and stay as they are. Called by a server that listens at a port which
  * the system has chosen (rpc/server/server_listen.c, listening.c). */
 void vc__addr_port_set(struct sockaddr_storage *addr, uint16_t port);
+/* Returns that port; 0 for other families. Called by such a server. */
+uint16_t vc__addr_port(const struct sockaddr_storage *addr);
 
 /* True for 127.0.0.0/8, also as an IPv4-mapped IPv6 address, and for ::1.
  * Called by vc__target_reaches(), as RDMA does not reach these, and by a server
