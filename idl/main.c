@@ -13,6 +13,7 @@
 #include "config.h"
 #endif
 
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -75,6 +76,18 @@ main_run(struct arena *arena)
     return problem != NULL ? problem : response_write(arena, &response);
 }
 
+/* Prints a text, for main_options(), and writes all of it. Returns the exit
+ * status: 1 if that fails, as where the disk is full. */
+static int
+text_print(const char *text)
+{
+    if (fputs(text, stdout) != EOF && fflush(stdout) == 0)
+        return EXIT_SUCCESS;
+    fprintf(stderr, PROGRAM ": cannot write to standard output: %s\n",
+            strerror(errno));
+    return EXIT_FAILURE;
+}
+
 /* Called by main() first. Handles a command line that is not protoc's: prints
  * the version, help or what is wrong. Returns the exit status: 0, 1 if printing
  * fails, or EXIT_USAGE. Returns -1 if it is protoc's: no argument, and standard
@@ -83,9 +96,9 @@ static int
 main_options(int argc, char **argv)
 {
     if (argc == 2 && strcmp(argv[1], "--version") == 0)
-        return printf("%s\n", PROGRAM " " PACKAGE_VERSION) > 0 ? 0 : 1;
+        return text_print(PROGRAM " " PACKAGE_VERSION "\n");
     if (argc == 2 && strcmp(argv[1], "--help") == 0)
-        return fputs(help, stdout) == EOF ? 1 : 0;
+        return text_print(help);
     if (argc == 1 && !isatty(STDIN_FILENO))
         return -1;
     if (argc > 1)

@@ -482,6 +482,13 @@ answers()
     "$plugin" "$1" </dev/null >said && grep -q -e "$2" said
 }
 
+# fails_full OPTION - what it is asked for cannot be written
+fails_full()
+{
+    "$plugin" "$1" </dev/null 2>said >/dev/full
+    [ $? -eq 1 ] && grep -q "cannot write to standard output: No space left" said
+}
+
 terminal()
 {
     says "protoc --verbcall_out=DIR" env TERMINAL_PLUGIN="$plugin" \
@@ -505,6 +512,12 @@ check "a request without files is refused" says "names no files" \
     eval 'printf "\\022\\010services" | "$plugin"'
 check "--version says the version" answers --version "^protoc-gen-verbcall [0-9]"
 check "--help says how to use it" answers --help "--verbcall_out=DIR"
+if [ -c /dev/full ]; then
+    check "--version fails when it cannot be written" fails_full --version
+    check "--help fails when it cannot be written" fails_full --help
+else
+    skip "--version and --help fail when they cannot be written" "no /dev/full"
+fi
 check "an argument is refused" says "takes no arguments" "$plugin" x.proto
 if timeout 20 script -qec true /dev/null >/dev/null 2>&1; then
     check "at a terminal it explains itself" terminal
