@@ -62,8 +62,9 @@ struct vc_interception_end {
  * returned before, reply and finish run inside vc_call_end(), on the thread
  * that called it. That may be one that advances the runtime, as in the callback
  * of vc_call_on_cancel(). So the reply and the finish of such a call must not
- * block, nor drain, close or free a server. For a stream with callbacks they
- * run as those callbacks do, and may block.
+ * block, nor drain, close or free a server. The interceptors are around the
+ * callbacks of a stream, too: there reply and finish run after on_end(), on its
+ * thread, and may block.
  *
  * The messages of a stream are seen when they are sent and received, on the
  * threads that do so, which may be two at a time. On a client the finish of a

@@ -244,17 +244,18 @@ server_initial(const struct vc_stream *s, uint8_t *out)
 static enum vc_status
 server_over(struct vc_stream *s)
 {
-    struct vc_call *call = server_stream_of(s)->call;
-
-    call->status = vc__server_intercept_end(call, call->status);
-    return call->status;
+    return server_stream_of(s)->call->status;
 }
 
-/* ops->ended, called after on_end() has returned: does nothing. */
+/* ops->ended, called after on_end() has returned: the interceptors see the
+ * reply and the end. Not before, since on_end(), and other threads until then,
+ * may still send and fill in the reply. */
 static void
 server_ended(struct vc_stream *s)
 {
-    (void)s;
+    struct vc_call *call = server_stream_of(s)->call;
+
+    call->status = vc__server_intercept_end(call, call->status);
 }
 
 /* ops->left: no more callbacks; has the holder answer the call. This thread may

@@ -18,7 +18,9 @@ enum {
     TALK,
     DOWN,
     UP,
-    TWICE
+    TWICE,
+    SERVED,
+    SERVED_UP
 };
 
 static atomic_uint ran;
@@ -81,6 +83,88 @@ run_twice(struct vc_call *call, const void *methods, const void *request,
     return vc_stream_serve(call, stream, &events, NULL);
 }
 
+/* What has happened at the server, in its order: a word each. */
+static char story[200];
+
+static void
+story_add(const char *word)
+{
+    scene_sync();
+    strncat(story, word, sizeof story - strlen(story) - 1);
+    scene_sync();
+}
+
+/* The call of the stream that is served by callbacks, and its reply. */
+static struct served {
+    struct vc_call *call;
+    Suite__EchoReply *reply;
+} served;
+
+static void
+served_send(struct vc_stream *stream)
+{
+    Suite__EchoReply one = SUITE__ECHO_REPLY__INIT;
+    bool sent;
+
+    assert_int_equal(vc_stream_try_send(stream, &one, &sent), VC_OK);
+    assert_true(sent);
+}
+
+static void
+served_on_message(struct vc_stream *stream, void *message, void *arg)
+{
+    const struct served *s = arg;
+
+    vc_message_free(message);
+    story_add("message ");
+    if (s->reply == NULL)
+        served_send(stream);
+}
+
+static void
+served_on_half_close(struct vc_stream *stream, void *arg)
+{
+    const struct served *s = arg;
+
+    (void)stream;
+    story_add("half-close ");
+    vc_call_end(s->call, VC_OK);
+    story_add("ended ");
+}
+
+/* The call and the stream may still be used. */
+static void
+served_on_end(struct vc_stream *stream, enum vc_status status, void *arg)
+{
+    const struct served *s = arg;
+
+    assert_int_equal(status, VC_OK);
+    story_add("on_end ");
+    if (s->reply == NULL)
+        served_send(stream);
+    else
+        s->reply->tag = 7;
+}
+
+static enum vc_status
+run_served(struct vc_call *call, const void *methods, const void *request,
+           struct vc_stream *stream, void *reply, void *arg)
+{
+    static const struct vc_stream_events events = {
+        .size = sizeof events,
+        .on_message = served_on_message,
+        .on_half_close = served_on_half_close,
+        .on_end = served_on_end};
+    enum vc_status status;
+
+    (void)methods, (void)request, (void)arg;
+    served = (struct served){.call = call, .reply = reply};
+    story_add("handler ");
+    status = vc_stream_serve(call, stream, &events, &served);
+    story_add("returns ");
+    return status;
+}
+
 #define METHOD(method, kind, f)                                                \
     {                                                                          \
         .name = #method, .hash = method + 1, .flags = (kind),                  \
@@ -93,10 +177,13 @@ static const struct vc_method table[] = {
     METHOD(DOWN, VC_METHOD_SERVER_STREAM, run_talk),
     METHOD(UP, VC_METHOD_CLIENT_STREAM, run_up),
     METHOD(TWICE, VC_METHOD_CLIENT_STREAM | VC_METHOD_SERVER_STREAM, run_twice),
+    METHOD(SERVED, VC_METHOD_CLIENT_STREAM | VC_METHOD_SERVER_STREAM,
+           run_served),
+    METHOD(SERVED_UP, VC_METHOD_CLIENT_STREAM, run_served),
 };
 
 static struct vc_service streams = {
-    .name = "sim.Streams", .n_methods = 4, .methods = table};
+    .name = "sim.Streams", .n_methods = 6, .methods = table};
 
 /* --- interceptors ------------------------------------------------------ */
 
@@ -377,6 +464,105 @@ a_stream_finishes_once_when_its_handler_fails_with_callbacks_chosen(
     play(is_served_twice);
 }
 
+/* --- their order around callbacks ---------------------------------------- */
+
+/* Two interceptors, by their names. */
+static enum vc_status
+teller_start(struct vc_interception *call, void **state, void *arg)
+{
+    (void)call, (void)state;
+    story_add(arg);
+    story_add("starts ");
+    return VC_OK;
+}
+
+static void
+teller_message(struct vc_interception *call, enum vc_message_kind kind,
+               const ProtobufCMessage *message, void **state, void *arg)
+{
+    (void)call, (void)state;
+    story_add(arg);
+    if (kind == VC_MESSAGE_REQUEST)
+        story_add("request ");
+    else if (((const Suite__EchoReply *)message)->tag == 7)
+        story_add("reply-7 ");
+    else
+        story_add("reply ");
+}
+
+static void
+teller_finish(struct vc_interception *call,
+              const struct vc_interception_end *end, void **state, void *arg)
+{
+    (void)call, (void)state;
+    assert_int_equal(end->status, VC_OK);
+    story_add(arg);
+    story_add("finishes ");
+}
+
+static enum vc_status
+tellers_add(struct vc_server *server, struct sim_server *s)
+{
+    static const int none;
+
+    for (unsigned i = 0; i < 2; i++)
+        assert_int_equal(
+            vc_server_intercept(
+                server,
+                VC_INTERCEPTOR(.start = teller_start, .message = teller_message,
+                               .finish = teller_finish,
+                               .arg = (char *)(i == 0 ? "1-" : "2-"))),
+            VC_OK);
+    return vc_server_add(server, &streams, &none, sizeof none, s);
+}
+
+/* A stream with one message, by this method. */
+static void
+order_of(struct scene *s, unsigned method, void **reply, const char *expected)
+{
+    struct vc_stream *stream = open_stream(s->channel, method, NULL);
+
+    send_some(stream, 1);
+    assert_int_equal(vc_stream_finish(stream, reply), VC_OK);
+    vc_stream_close(stream);
+    scene_sync();
+    assert_string_equal(story, expected);
+    story[0] = '\0';
+    scene_sync();
+}
+
+static void
+are_in_order(struct scene *s)
+{
+    void *reply;
+
+    order_of(s, SERVED, NULL,
+             "1-starts 2-starts handler returns 1-request 2-request message "
+             "2-reply 1-reply half-close ended on_end 2-reply 1-reply "
+             "2-finishes 1-finishes ");
+    order_of(s, SERVED_UP, &reply,
+             "1-starts 2-starts handler returns 1-request 2-request message "
+             "half-close ended on_end 2-reply-7 1-reply-7 2-finishes "
+             "1-finishes ");
+    assert_int_equal(((Suite__EchoReply *)reply)->tag, 7);
+    vc_message_free(reply);
+}
+
+/* The callbacks are part of the handler. */
+static void
+interceptors_are_around_all_callbacks_of_a_stream(void **state)
+{
+    (void)state;
+    streams.id = vc__service_id(streams.name, strlen(streams.name));
+    for (uint64_t seed = 1; seed <= 4; seed++) {
+        struct scene s = {.opts = VC_CHANNEL_OPTS_INIT, .act = are_in_order};
+
+        story[0] = '\0';
+        s.server.add = tellers_add;
+        scene_run(&s, seed);
+    }
+}
+
 int
 main(void)
 {
@@ -387,6 +573,7 @@ main(void)
             a_stream_finishes_once_also_when_it_is_cancelled_or_outlives_its_channel),
         cmocka_unit_test(
             a_stream_finishes_once_when_its_handler_fails_with_callbacks_chosen),
+        cmocka_unit_test(interceptors_are_around_all_callbacks_of_a_stream),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
