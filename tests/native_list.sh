@@ -14,7 +14,7 @@ vc_native_list()
 {
     echo idl
     for program in tests/unit/test_* tests/sim/test_* tests/fake/test_* tests/fake/suite_* \
-        tests/suite/inproc_* tests/suite/tcp_* tests/suite/test_tcp tests/suite/shm_* tests/suite/test_shm \
+        tests/suite/inproc_* tests/suite/tcp_* tests/suite/test_tcp tests/suite/shm_* tests/suite/test_shm tests/suite/test_shm_peers \
         tests/suite/vc_* tests/suite/test_best tests/suite/test_refused; do
         [ ! -f "$program" ] || [ ! -x "$program" ] || echo "$program"
     done

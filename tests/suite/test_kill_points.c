@@ -5,13 +5,13 @@
  * and of clients beside another one that must not be affected. Every call ends,
  * with a true outcome. In the end the survivor has no more descriptors,
  * mappings and names in /dev/shm than before. */
-#include <dirent.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "tests/suite/callers.h"
+#include "tests/suite/entries.h"
 #include "tests/unit/random.h"
 
 #define POINTS      25
@@ -38,21 +38,6 @@ struct things {
     unsigned descriptors, mappings, names;
 };
 
-/* Counts the entries of a directory whose names contain `with`. */
-static unsigned
-entries(const char *path, const char *with)
-{
-    DIR *d = opendir(path);
-    const struct dirent *e;
-    unsigned n = 0;
-
-    assert_non_null(d);
-    while ((e = readdir(d)) != NULL)
-        n += strstr(e->d_name, with) != NULL;
-    closedir(d);
-    return n;
-}
-
 /* Counts the mappings of shared memory, by the name that transport/shm gives
  * them. */
 static unsigned
@@ -75,11 +60,11 @@ static struct things
 things_of(pid_t pid)
 {
     struct things t = {.mappings = mappings(pid),
-                       .names = entries("/dev/shm", "verbcall")};
+                       .names = entries_of("/dev/shm", "verbcall")};
     char path[64];
 
     snprintf(path, sizeof path, "/proc/%d/fd", (int)pid);
-    t.descriptors = entries(path, "");
+    t.descriptors = entries_of(path, "");
     return t;
 }
 

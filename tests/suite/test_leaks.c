@@ -9,7 +9,6 @@
  * good, and liburcu and libibverbs keep a little, too. RDMA objects are those
  * that the `rdma` tool shows; without the tool the tests that count are
  * skipped. */
-#include <dirent.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +17,7 @@
 #include <unistd.h>
 
 #include "tests/suite/callers.h"
+#include "tests/suite/entries.h"
 
 /* --- counting ---------------------------------------------------------- */
 
@@ -42,19 +42,6 @@ enum {
 struct held {
     unsigned n[KINDS];
 };
-
-static unsigned
-entries_of(const char *path)
-{
-    DIR *d = opendir(path);
-    unsigned n = 0;
-
-    assert_non_null(d);
-    while (readdir(d) != NULL)
-        n++;
-    closedir(d);
-    return n;
-}
 
 /* A line of the tool names the thread that made the object, no thread if that
  * has ended, or a part of the kernel in brackets. */
@@ -90,8 +77,8 @@ held_now(void)
     char line[1024];
     FILE *f;
 
-    h.n[DESCRIPTORS] = entries_of("/proc/self/fd");
-    h.n[THREADS] = entries_of("/proc/self/task");
+    h.n[DESCRIPTORS] = entries_descriptors();
+    h.n[THREADS] = entries_of("/proc/self/task", "");
     f = popen(LIST_ALL, "r");
     assert_non_null(f);
     while (fgets(line, sizeof line, f) != NULL)
@@ -479,7 +466,7 @@ killed_clients_leave_nothing(unsigned round)
 static void
 threads_end_when_they_are_told(unsigned round)
 {
-    unsigned before = entries_of("/proc/self/task");
+    unsigned before = entries_of("/proc/self/task", "");
     uint64_t due;
 
     (void)round;
@@ -492,9 +479,9 @@ threads_end_when_they_are_told(unsigned round)
         vc_runtime_free(runtime);
     }
     due = fixture_ms() + SETTLE_MS;
-    while (entries_of("/proc/self/task") != before && fixture_ms() < due)
+    while (entries_of("/proc/self/task", "") != before && fixture_ms() < due)
         usleep(1000);
-    assert_int_equal(before, entries_of("/proc/self/task"));
+    assert_int_equal(before, entries_of("/proc/self/task", ""));
 }
 
 int

@@ -4,7 +4,6 @@
  * Only for TCP: anyone may connect and send anything, bytes arrive in any
  * pieces, connections are reset within a packet, peers stop reading. Other
  * clients are not harmed, and errors say what to do. */
-#include <dirent.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +13,7 @@
 
 #include <verbcall/counters.h>
 
+#include "tests/suite/entries.h"
 #include "tests/suite/fixture.h"
 #include "tests/suite/pace.h"
 #include "tests/suite/relay.h"
@@ -98,19 +98,6 @@ a_hello_that_does_not_come_is_not_waited_for(void **state)
     assert_status(VC_OK, fixture_echo(f->channel, 100, 1));
 }
 
-static unsigned
-descriptors(void)
-{
-    DIR *dir = opendir("/proc/self/fd");
-    unsigned n = 0;
-
-    assert_non_null(dir);
-    while (readdir(dir) != NULL)
-        n++;
-    closedir(dir);
-    return n;
-}
-
 /* More connections than may wait at a time: the oldest ones are closed. */
 static void
 half_open_connections_keep_nobody_out(void **state)
@@ -118,7 +105,7 @@ half_open_connections_keep_nobody_out(void **state)
     static int fds[HALF_OPEN];
     struct fixture *f = *state;
     struct vc_channel *channel;
-    unsigned before = descriptors();
+    unsigned before = entries_descriptors();
 
     for (unsigned i = 0; i < HALF_OPEN; i++) {
         fds[i] = relay_connect(f->port);
@@ -133,7 +120,7 @@ half_open_connections_keep_nobody_out(void **state)
     }
     for (unsigned i = 0; i < HALF_OPEN; i++)
         expect_closed(fds[i]);
-    assert_in_range(descriptors(), 0, before + 2);
+    assert_in_range(entries_descriptors(), 0, before + 2);
 }
 
 /* --- listeners that are no Verbcall server ------------------------------- */
