@@ -254,7 +254,7 @@ misuses_agree()
 {
     # shellcheck disable=SC2016 # backquotes of Markdown
     told=$(sed -n 's/^| \([a-zA-Z() ]*\) | `\([a-z_]*\)` | [a-zA-Z_]* |$/\1: \2/p' doc/bad-input.md | sort)
-    played=$(cat tests/suite/test_misuse.c tests/suite/test_misuse_places.c | sed -n '/^static const struct misuse cases/,/^};/p' | tr '\n' ' ' |
+    played=$(cat tests/suite/test_misuse.c tests/suite/test_misuse_times.c tests/suite/test_misuse_places.c | sed -n '/^static const struct misuse cases/,/^};/p' | tr '\n' ' ' |
         sed 's/row("/\n/g' | sed -n 's/^\([a-zA-Z() ]*\)", .*[, ]\([a-z_]*\)),.*/\1: \2/p' | sort)
     [ "$told" = "$played" ] && return
     { printf '%s\n' "$told" | sed 's/^/doc: /'; printf '%s\n' "$played" | sed 's/^/test: /'; } | sort -k 2 | uniq -c -f 1 | grep '^ *1 '

@@ -17,6 +17,8 @@
 
 #include <verbcall/call.h>
 
+#include "tests/suite/streams.h"
+
 #define CASE_MS 20000 /* after that the case hangs */
 #define FAULTY  3     /* exit status of a case that is itself wrong */
 
@@ -311,4 +313,36 @@ misuse_run(const struct misuse *cases, size_t n)
     for (size_t i = 0; i < n; i++)
         if (!is_left_out(&cases[i]))
             case_run(&cases[i]);
+}
+
+/* --- for the rows --------------------------------------------------------- */
+
+enum vc_status
+misuse_echo(struct fixture *f, const struct vc_call_opts *opts)
+{
+    const Suite__EchoRequest request = SUITE__ECHO_REQUEST__INIT;
+    Suite__EchoReply *reply;
+    enum vc_status status =
+        suite_probe_echo(f->channel, &request, opts, &reply);
+
+    if (status == VC_OK)
+        vc_message_free(reply);
+    return status;
+}
+
+struct vc_stream *
+misuse_talk(struct fixture *f)
+{
+    struct vc_stream *s;
+
+    misuse_need(vc_stream_open(f->channel, &suite_streams_service, TALK, NULL,
+                               NULL, &s) == VC_OK);
+    return s;
+}
+
+enum vc_status
+misuse_close_with(struct vc_stream *s, enum vc_status status)
+{
+    vc_stream_close(s);
+    return status;
 }

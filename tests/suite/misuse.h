@@ -43,4 +43,13 @@ extern bool misuse_later;
  * misuse_later is set. */
 void misuse_start_call(struct fixture *f);
 
+/* Makes an Echo; its reply is freed. */
+enum vc_status misuse_echo(struct fixture *f, const struct vc_call_opts *opts);
+
+/* Opens a stream in both directions. */
+struct vc_stream *misuse_talk(struct fixture *f);
+
+/* Closes the stream, and returns this status; its text is kept. */
+enum vc_status misuse_close_with(struct vc_stream *s, enum vc_status status);
+
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Misuse by wrong arguments, or by calls in a wrong order: no case hangs, is
- * silent or corrupts memory. For misuse in wrong places see
+ * Misuse by wrong arguments: no case hangs, is silent or corrupts memory. For
+ * calls at a wrong time see test_misuse_times.c, in wrong places
  * test_misuse_places.c. The rows are those of doc/bad-input.md. */
 #include <string.h>
 
@@ -28,19 +28,6 @@ call_with(struct fixture *f, unsigned method, const void *request)
 }
 
 static enum vc_status
-call_with_opts(struct fixture *f, const struct vc_call_opts *opts)
-{
-    const Suite__EchoRequest request = SUITE__ECHO_REQUEST__INIT;
-    Suite__EchoReply *reply;
-    enum vc_status status =
-        suite_probe_echo(f->channel, &request, opts, &reply);
-
-    if (status == VC_OK)
-        vc_message_free(reply);
-    return status;
-}
-
-static enum vc_status
 open_with(struct fixture *f, const struct vc_channel_opts *opts)
 {
     struct vc_channel *channel;
@@ -62,24 +49,6 @@ free_own_message(struct fixture *f)
     return VC_OK;
 }
 
-static struct vc_stream *
-talk_open(struct fixture *f)
-{
-    struct vc_stream *s;
-
-    misuse_need(vc_stream_open(f->channel, &suite_streams_service, TALK, NULL,
-                               NULL, &s) == VC_OK);
-    return s;
-}
-
-/* Closes the stream, and returns this status; its text is kept. */
-static enum vc_status
-close_with(struct vc_stream *s, enum vc_status status)
-{
-    vc_stream_close(s);
-    return status;
-}
-
 /* --- no INIT ------------------------------------------------------------- */
 
 static enum vc_status
@@ -97,16 +66,16 @@ result_without_init(struct fixture *f)
     struct vc_result result = {0};
 
     opts.result = &result;
-    return call_with_opts(f, &opts);
+    return misuse_echo(f, &opts);
 }
 
 static enum vc_status
 stream_result_without_init(struct fixture *f)
 {
-    struct vc_stream *s = talk_open(f);
+    struct vc_stream *s = misuse_talk(f);
     struct vc_result result = {0};
 
-    return close_with(s, vc_stream_result(s, &result));
+    return misuse_close_with(s, vc_stream_result(s, &result));
 }
 
 static enum vc_status
@@ -132,7 +101,7 @@ call_opts_without_init(struct fixture *f)
 {
     const struct vc_call_opts opts = {.timeout_ms = 100};
 
-    return call_with_opts(f, &opts);
+    return misuse_echo(f, &opts);
 }
 
 static enum vc_status
@@ -184,9 +153,9 @@ static enum vc_status
 message_of_another_stream(struct fixture *f)
 {
     const Suite__Empty message = SUITE__EMPTY__INIT;
-    struct vc_stream *s = talk_open(f);
+    struct vc_stream *s = misuse_talk(f);
 
-    return close_with(s, vc_stream_send(s, &message));
+    return misuse_close_with(s, vc_stream_send(s, &message));
 }
 
 static enum vc_status
@@ -228,118 +197,6 @@ call_of_a_method_that_streams(struct fixture *f)
 
     return vc_channel_call(f->channel, &suite_streams_service, DOWN, &request,
                            NULL, &reply);
-}
-
-/* --- twice --------------------------------------------------------------- */
-
-static enum vc_status
-call_end_before_its_handler(struct fixture *f)
-{
-    (void)f;
-    vc_call_end(misuse_call, VC_OK);
-    vc_call_end(misuse_call, VC_OK);
-    return VC_OK;
-}
-
-static enum vc_status
-call_ended_twice(struct fixture *f)
-{
-    misuse_later = true;
-    return misuse_in_handler(f, call_end_before_its_handler);
-}
-
-static enum vc_status
-service_added_twice(struct fixture *f)
-{
-    static const struct suite_other_methods methods;
-
-    return suite_other_add(f->server, &methods, NULL);
-}
-
-static enum vc_status
-runtime_freed_twice(struct fixture *f)
-{
-    struct vc_runtime *runtime;
-
-    (void)f;
-    misuse_need(vc_runtime_new(NULL, &runtime) == VC_OK);
-    vc_runtime_free(runtime);
-    vc_runtime_free(runtime);
-    return VC_OK;
-}
-
-static enum vc_status
-channel_closed_twice(struct fixture *f)
-{
-    vc_channel_close(f->channel);
-    return vc_channel_close(f->channel);
-}
-
-static enum vc_status
-message_freed_twice(struct fixture *f)
-{
-    const Suite__EchoRequest request = SUITE__ECHO_REQUEST__INIT;
-    Suite__EchoReply *reply;
-
-    misuse_need(suite_probe_echo(f->channel, &request, NULL, &reply) == VC_OK);
-    vc_message_free(reply);
-    vc_message_free(reply);
-    return VC_OK;
-}
-
-static enum vc_status
-address_listened_at_twice(struct fixture *f)
-{
-    return vc_server_listen(f->server, f->target);
-}
-
-/* --- after free ---------------------------------------------------------- */
-
-static enum vc_status
-call_of_a_closed_channel(struct fixture *f)
-{
-    vc_channel_close(f->channel);
-    return call_with_opts(f, NULL);
-}
-
-static enum vc_status
-port_of_a_freed_server(struct fixture *f)
-{
-    vc_server_free(f->server);
-    return (enum vc_status)vc_server_port(f->server);
-}
-
-static enum vc_status
-send_on_a_closed_stream(struct fixture *f)
-{
-    const Suite__EchoRequest message = SUITE__ECHO_REQUEST__INIT;
-    struct vc_stream *s = talk_open(f);
-
-    vc_stream_close(s);
-    return vc_stream_send(s, &message);
-}
-
-static enum vc_status
-next_of_freed_completions(struct fixture *f)
-{
-    struct vc_completions *queue;
-    struct vc_completion c;
-
-    misuse_need(vc_completions_new(f->runtime, &queue) == VC_OK);
-    vc_completions_free(queue);
-    return vc_completions_next(queue, 0, &c);
-}
-
-static enum vc_status
-cancel_of_a_freed_canceller(struct fixture *f)
-{
-    struct vc_canceller *canceller;
-
-    (void)f;
-    misuse_need(vc_canceller_new(&canceller) == VC_OK);
-    vc_canceller_free(canceller);
-    vc_cancel(canceller);
-    return VC_OK;
 }
 
 /* --- NULL ---------------------------------------------------------------- */
@@ -442,11 +299,11 @@ null_target(struct fixture *f)
 static enum vc_status
 null_message(struct fixture *f)
 {
-    struct vc_stream *s = talk_open(f);
+    struct vc_stream *s = misuse_talk(f);
 
-    return close_with(s,
-                      suite_streams_talk_receive(
-                          (struct suite_streams_talk_client_stream *)s, NULL));
+    return misuse_close_with(
+        s, suite_streams_talk_receive(
+               (struct suite_streams_talk_client_stream *)s, NULL));
 }
 
 static enum vc_status
@@ -461,9 +318,9 @@ null_stream(struct fixture *f)
 static enum vc_status
 null_result(struct fixture *f)
 {
-    struct vc_stream *s = talk_open(f);
+    struct vc_stream *s = misuse_talk(f);
 
-    return close_with(s, vc_stream_result(s, NULL));
+    return misuse_close_with(s, vc_stream_result(s, NULL));
 }
 
 static enum vc_status
@@ -487,58 +344,6 @@ null_counters(struct fixture *f)
     return vc_runtime_counters(f->runtime, NULL);
 }
 
-/* --- out of order -------------------------------------------------------- */
-
-static enum vc_status
-listen_after_close(struct fixture *f)
-{
-    enum vc_status status;
-
-    misuse_need(vc_server_close(f->server, 10000) == VC_OK);
-    status = vc_server_listen(f->server, f->target);
-    vc_channel_close(f->channel);
-    f->channel = NULL;
-    return status;
-}
-
-static enum vc_status
-result_before_the_end(struct fixture *f)
-{
-    struct vc_result result = VC_RESULT_INIT;
-    struct vc_stream *s = talk_open(f);
-
-    return close_with(s, vc_stream_result(s, &result));
-}
-
-static enum vc_status
-interceptor_after_a_call(struct fixture *f)
-{
-    struct vc_interceptor interceptor = VC_INTERCEPTOR_INIT;
-
-    misuse_need(call_with_opts(f, NULL) == VC_OK);
-    return vc_channel_intercept(f->channel, &interceptor);
-}
-
-static enum vc_status
-send_after_half_close(struct fixture *f)
-{
-    const Suite__EchoRequest message = SUITE__ECHO_REQUEST__INIT;
-    struct vc_stream *s = talk_open(f);
-
-    misuse_need(vc_stream_half_close(s) == VC_OK);
-    return close_with(s, vc_stream_send(s, &message));
-}
-
-static enum vc_status
-try_send_without_callbacks(struct fixture *f)
-{
-    const Suite__EchoRequest message = SUITE__ECHO_REQUEST__INIT;
-    struct vc_stream *s = talk_open(f);
-    bool sent;
-
-    return close_with(s, vc_stream_try_send(s, &message, &sent));
-}
-
 /* --- out of range -------------------------------------------------------- */
 
 static enum vc_status
@@ -547,7 +352,7 @@ timeout_too_long(struct fixture *f)
     struct vc_call_opts opts = VC_CALL_OPTS_INIT;
 
     opts.timeout_ms = UINT32_C(1) << 31;
-    return call_with_opts(f, &opts);
+    return misuse_echo(f, &opts);
 }
 
 static enum vc_status
@@ -571,7 +376,7 @@ priority_that_is_none(struct fixture *f)
     struct vc_call_opts opts = VC_CALL_OPTS_INIT;
 
     opts.priority = 7;
-    return call_with_opts(f, &opts);
+    return misuse_echo(f, &opts);
 }
 
 static enum vc_status
@@ -620,26 +425,6 @@ static const struct misuse cases[] = {
     row("wrong type", aborts,
         "vc_message_free(): this is no message that was received",
         free_own_message),
-    row("twice", aborts, "vc_call_end() of ", call_ended_twice),
-    row("twice", VC_ALREADY_EXISTS, "suite.Other", service_added_twice),
-    row("twice", aborts, "vc_runtime_free(): this is no runtime",
-        runtime_freed_twice),
-    row("twice", aborts, "vc_channel_close(): this is no channel",
-        channel_closed_twice),
-    row("twice", aborts,
-        "vc_message_free(): this is no message that was received",
-        message_freed_twice),
-    row("twice", VC_UNAVAILABLE, "cannot listen at", address_listened_at_twice),
-    row("after free", aborts, "vc_channel_call(): this is no channel",
-        call_of_a_closed_channel),
-    row("after free", aborts, "vc_server_port(): this is no server",
-        port_of_a_freed_server),
-    row("after free", aborts, "vc_stream_send(): this is no stream",
-        send_on_a_closed_stream),
-    row("after free", aborts, "vc_completions_next(): this is no completion",
-        next_of_freed_completions),
-    row("after free", aborts, "vc_cancel(): this is no canceller",
-        cancel_of_a_freed_canceller),
     row("NULL", refused, "the channel is NULL", null_channel),
     row("NULL", refused, "Echo: the request is NULL", null_request),
     row("NULL", refused, "reply is NULL", null_reply),
@@ -658,11 +443,6 @@ static const struct misuse cases[] = {
     row("NULL", refused, "vc_stream_events is NULL", null_events),
     row("NULL", refused, "vc_interceptor is NULL", null_interceptor),
     row("NULL", refused, "vc_counters is NULL", null_counters),
-    row("out of order", state, "has been closed", listen_after_close),
-    row("out of order", state, "has not ended", result_before_the_end),
-    row("out of order", state, "before the first", interceptor_after_a_call),
-    row("out of order", state, "", send_after_half_close),
-    row("out of order", state, "has no callbacks", try_send_without_callbacks),
     row("out of range", refused, "timeout_ms", timeout_too_long),
     row("out of range", refused, "number 99 is out of range",
         method_that_is_none),
@@ -672,7 +452,7 @@ static const struct misuse cases[] = {
 };
 
 static void
-no_wrong_argument_or_order_hangs_is_silent_or_corrupts_memory(void **s)
+no_wrong_argument_hangs_is_silent_or_corrupts_memory(void **s)
 {
     (void)s;
     misuse_run(cases, sizeof cases / sizeof cases[0]);
@@ -682,8 +462,7 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(
-            no_wrong_argument_or_order_hangs_is_silent_or_corrupts_memory),
+        cmocka_unit_test(no_wrong_argument_hangs_is_silent_or_corrupts_memory),
     };
 
     return fixture_main(tests);
