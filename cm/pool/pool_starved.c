@@ -50,7 +50,7 @@ pool_starved(struct vc__task *task)
     p->starving = false;
     pl = starved_link_any(p);
     pthread_mutex_unlock(&p->lock);
-    if (pl != NULL && p->closer == NULL)
+    if (pl != NULL && !p->closing)
         vc__link_close(&pl->link, VC_RESOURCE_EXHAUSTED,
                        "%s: out of memory to go on with calls on this "
                        "connection",

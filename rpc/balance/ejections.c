@@ -23,7 +23,7 @@ struct vc__ejections {
 
 /* Logs that a server was ejected, or is back, for ejections_log(). */
 static void
-change_log(const struct vc__ejections *ej, const struct vc__subchannel *s)
+ejection_log(const struct vc__ejections *ej, const struct vc__subchannel *s)
 {
     struct vc__log *log = ej->servers->engine->log;
     const struct vc__outlier *o = &s->outlier;
@@ -52,7 +52,7 @@ ejections_log(struct vc__ejections *ej, struct vc__subchannel **changed,
             vc__count(&ej->servers->engine->ledger, VC__COUNT_servers_ejected,
                       1);
         if (vc__log_wants(ej->servers->engine->log, VC__LOG_EJECTED))
-            change_log(ej, changed[i]);
+            ejection_log(ej, changed[i]);
         vc__subchannel_put(changed[i]);
     }
 }

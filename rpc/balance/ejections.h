@@ -3,7 +3,8 @@
  *
  * Outlier detection of a channel (gRPC's proposal A50): a timer of its engine
  * has the servers judged in each interval. The rules are in
- * rpc/balance/outlier.h.
+ * rpc/balance/outlier.h. All functions: the thread that opens or closes the
+ * channel.
  *
  * Called by: rpc/client/channel.c (begin), servers.c (stop, free). */
 #ifndef VC_RPC_EJECTIONS_H

@@ -175,7 +175,7 @@ watch_find(struct vc_resolver *r, int fd)
 /* For vc_resolver_watch(): a descriptor that is not watched yet, in a free
  * watch. What it reports is no traffic. */
 static enum vc_status
-watch_begin(struct vc_resolver *r, struct watch *w, int fd)
+descriptor_add(struct vc_resolver *r, struct watch *w, int fd)
 {
     int err;
 
@@ -211,7 +211,7 @@ vc_resolver_watch(struct vc_resolver *r, int fd, bool writes,
                             "vc_resolver_watch(): a resolver watches at most "
                             "%u descriptors",
                             WATCHES);
-        status = watch_begin(r, w, fd);
+        status = descriptor_add(r, w, fd);
     }
     if (status != VC_OK)
         return status;

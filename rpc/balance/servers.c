@@ -23,7 +23,7 @@
 static void
 servers_leave(struct vc__servers *sv)
 {
-    /* Release: what the others have freed is free before the last is told. */
+    /* Release: what the others have freed is free before the last one says so. */
     if (atomic_fetch_sub_explicit(&sv->alive, 1, memory_order_acq_rel) == 1)
         vc__waiter_done(&sv->no_more);
 }

@@ -42,7 +42,7 @@ struct vc__servers {
 
 /* Opens the servers of a fixed target: "list:", or one server. The picker's
  * policy is set. After an error nothing must be closed. Called by
- * vc_channel_open(), on zeroed memory, as vc__servers_watch(). */
+ * vc_channel_open(), on zeroed memory. */
 enum vc_status vc__servers_open(struct vc__servers *sv,
                                 struct vc__progress *progress,
                                 const char *target,
@@ -77,7 +77,7 @@ vc__servers_judge(const struct vc__servers *sv, struct vc__subchannel *held,
         vc__outlier_count(&held->outlier, good);
 }
 
-/* See vc__picker_elsewhere(). moved: so often the call has gone elsewhere. Not
+/* See vc__picker_elsewhere(). moved: how often the call went elsewhere. Not
  * under a lock. Called when an attempt has failed. */
 bool vc__servers_elsewhere(struct vc__servers *sv,
                            const struct vc__pool *before, unsigned moved);

@@ -90,7 +90,7 @@ channel_opts_take(struct vc_channel_opts *out,
 
 /* Copies a text of the options, or NULL, for balance_opts_take(). */
 static bool
-text_copy(char **out, const char *text)
+option_text_copy(char **out, const char *text)
 {
     *out = text == NULL ? NULL : strdup(text);
     return text == NULL || *out != NULL;
@@ -108,8 +108,8 @@ balance_opts_take(struct vc_channel *c, const struct vc_channel_opts *opts,
         status = vc__outlier_opts_take(outlier, opts->outlier);
     if (status != VC_OK)
         return status;
-    return text_copy(&c->servers.label, opts->label) &&
-                   text_copy(&c->hash_metadata, opts->hash_metadata)
+    return option_text_copy(&c->servers.label, opts->label) &&
+                   option_text_copy(&c->hash_metadata, opts->hash_metadata)
                ? VC_OK
                : vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
 }

@@ -466,7 +466,8 @@ main(void)
         cmocka_unit_test(a_weight_of_0_is_one_of_1),
         cmocka_unit_test(each_server_gets_keys_in_proportion_to_its_weight),
         cmocka_unit_test(the_most_servers_that_there_may_be_have_an_entry_each),
-        cmocka_unit_test(with_the_sizes_of_grpc_others_move_to_new_entries_only),
+        cmocka_unit_test(
+            with_the_sizes_of_grpc_others_move_to_new_entries_only),
         cmocka_unit_test(at_most_its_keys_move_when_a_server_leaves),
         cmocka_unit_test(
             the_ring_is_the_same_whatever_the_order_of_the_servers),
