@@ -167,44 +167,61 @@ has_lines()
     [ "$(wc -l <"$1")" -ge "$2" ]
 }
 
-# all_answer FILE N: whether all three have answered calls in a second, after N of them.
-all_answer()
+# answers FILE N NAME...: whether all of these servers have answered calls in one second, after the first N lines.
+answers()
 {
-    tail -n +"$2" "$1" | grep -qE '^[abc] [1-9][0-9]*, [abc] [1-9][0-9]*, [abc] [1-9]'
+    since=$1.since
+    tail -n +"$(($2 + 1))" "$1" >"$since"
+    shift 2
+    while read -r second; do
+        for name; do
+            case ", $second" in
+            *", $name "[1-9]*) ;;
+            *) continue 2 ;;
+            esac
+        done
+        return 0
+    done <"$since"
+    return 1
 }
 
-# Of three servers one is ended in order, one is killed, and both are started again, while the client calls.
+# fleet_file LINE...: the servers of the fleet from now on. The file is replaced at once, so no reader sees a part of it.
+fleet_file()
+{
+    printf '%s\n' "$@" >"$fleet/new" && mv "$fleet/new" "$fleet/servers"
+}
+
+# The client reads its servers from a file: three, of which c gets twice as many calls. One is ended in order, one is killed, and a
+# fourth is added to the file, while the client calls.
 fleet()
 {
     echo
-    echo '== fleet: three servers, of which one is drained and one killed under load'
-    said=$(mktemp) || die 'no room for what fleet-client says'
-    targets=
-    for name in a b c; do
+    echo '== fleet: servers from a file, of which one is drained, one killed and one added under load'
+    fleet=$(mktemp -d) || die 'no room for the file of the fleet'
+    said=$fleet/said
+    for name in a b c d; do
         vc_server_start examples/fleet/fleet-server "$name" "$(vc_target 0)" || die "fleet-server $name did not start"
         eval "$name=$vc_server $name"_target='$(vc_target "$vc_port")'
-        targets=$targets${targets:+,}$(vc_target "$vc_port")
     done
-    timeout 120 examples/fleet/fleet-client "list:$targets" round_robin 100 >"$said" &
+    fleet_file "$a_target" "$b_target" "$c_target weight=2"
+    timeout 120 examples/fleet/fleet-client "file:$fleet/servers" weighted_round_robin 100 >"$said" &
     client=$!
-    await 20 has_lines "$said" 1 || die 'fleet-client made no calls'
+    await 20 answers "$said" 0 a b c || die 'not all three answer'
     kill "$a"
     wait "$a" || die 'fleet-server a was not drained'
     forget "$a"
-    await 20 has_lines "$said" 2 || die 'fleet-client made no calls when a was drained'
+    await 20 answers "$said" "$(wc -l <"$said")" b c || die 'fleet-client made no calls when a was drained'
     kill -s KILL -- "-$b"
     wait "$b"
     forget "$b"
-    await 20 has_lines "$said" 3 || die 'fleet-client made no calls when b was killed'
-    vc_server_start examples/fleet/fleet-server a "$a_target" || die 'fleet-server a did not start again'
-    vc_server_start examples/fleet/fleet-server b "$b_target" || die 'fleet-server b did not start again'
-    lines=$(($(wc -l <"$said") + 1))
-    await 60 all_answer "$said" "$lines" || die 'not all three answer again'
+    await 20 answers "$said" "$(wc -l <"$said")" c || die 'fleet-client made no calls when b was killed'
+    fleet_file "$c_target weight=2" "$d_target"
+    await 20 answers "$said" "$(wc -l <"$said")" c d || die 'the server that was added gets no calls'
     kill "$client"
     wait "$client"
     ended=$?
     cat "$said"
     [ "$ended" -eq 0 ] || die 'calls have failed that should not'
-    rm "$said"
+    rm -r "$fleet"
     vc_server_stop || die 'a fleet-server failed'
 }

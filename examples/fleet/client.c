@@ -1,11 +1,12 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * fleet-client TARGET POLICY SECONDS: calls the servers of a list from four
- * threads, prints each second how many calls each has answered, and at the end,
- * or at SIGINT or SIGTERM, all failures. A call to a server that was killed may have run there: it is
- * reported as such (its outcome is unknown), and not made again, as it must not
- * be done twice. Any other failure makes the exit status 1. */
+ * fleet-client TARGET POLICY SECONDS: calls the servers that a file or a list
+ * names from four threads, prints each second how many calls each has answered,
+ * and at the end, or at SIGINT or SIGTERM, how many calls went on to another
+ * server, and all failures. A call to a server that was killed may have run
+ * there: it is reported as such (its outcome is unknown), and not made again,
+ * as it must not be done twice. Any other failure makes the exit status 1. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -97,6 +98,18 @@ shares_print(struct client *c)
     fflush(stdout);
 }
 
+/* Prints how many calls another server got, as the first could not be sent
+ * them. */
+static void
+moves_print(struct vc_runtime *runtime)
+{
+    struct vc_counters counters = VC_COUNTERS_INIT;
+
+    if (vc_runtime_counters(runtime, &counters) == VC_OK)
+        printf("%llu calls went to another server\n",
+               (unsigned long long)counters.calls_retried);
+}
+
 static int
 failures_print(const struct client *c)
 {
@@ -145,7 +158,8 @@ main(int argc, char **argv)
     int result = 1;
 
     if (argc != 4) {
-        fprintf(stderr, "usage: fleet-client list:TARGET,TARGET,... POLICY "
+        fprintf(stderr, "usage: fleet-client file:PATH POLICY SECONDS\n"
+                        "   or: fleet-client list:TARGET,TARGET,... POLICY "
                         "SECONDS\n");
         return 2;
     }
@@ -155,6 +169,8 @@ main(int argc, char **argv)
         fprintf(stderr, "fleet-client: %s\n", vc_error());
     else
         result = run(&client, atoi(argv[3]));
+    if (client.channel != NULL)
+        moves_print(runtime);
     vc_channel_close(client.channel);
     vc_runtime_free(runtime);
     return result;
