@@ -50,13 +50,18 @@ struct vc_resolver {
 
 /* --- the holder's part ----------------------------------------------------- */
 
-/* fire() of the timer. */
+/* fire() of the timer. If another time was asked for, the task will set it. */
 static void
 resolver_on_timer(struct vc__timer *timer)
 {
     struct vc_resolver *r = caa_container_of(timer, struct vc_resolver, timer);
+    bool replaced;
 
-    r->timed(r->state);
+    pthread_mutex_lock(&r->lock);
+    replaced = r->times || r->closing;
+    pthread_mutex_unlock(&r->lock);
+    if (!replaced)
+        r->timed(r->state);
 }
 
 /* For resolver_run(): sets the timer. If memory is short the resolver is called
@@ -95,12 +100,12 @@ resolver_run(struct vc__task *task)
     uint64_t due;
 
     pthread_mutex_lock(&r->lock);
-    r->posted = false;
+    closing = r->closing;
+    r->posted = closing; /* once it is closed no task is posted any more */
     times = r->times;
     due = r->due;
     fire = r->fire;
     again = r->again;
-    closing = r->closing;
     r->times = r->again = false;
     pthread_mutex_unlock(&r->lock);
     if (closing) {
