@@ -395,7 +395,6 @@ vc__changes_cancel(struct vc__changes *ch, const void *owner)
     ch->round++;
     pthread_mutex_unlock(&ch->lock);
     while ((s = alive_take(ch)) != NULL) {
-        vc__subchannel_leave(s);
         vc__subchannel_cancel(s, owner);
         vc__subchannel_put(s);
     }

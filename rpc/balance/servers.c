@@ -305,17 +305,10 @@ vc__servers_describe(const struct vc__servers *sv, char *text, size_t size)
 void
 vc__servers_shut(struct vc__servers *sv)
 {
-    const struct vc__server_set *set;
-
     if (sv->ejections != NULL)
         vc__ejections_stop(sv->ejections);
-    if (sv->changes != NULL) {
+    if (sv->changes != NULL)
         vc__changes_shut(sv->changes);
-        return;
-    }
-    set = atomic_load(&sv->set);
-    for (unsigned i = 0; i < set->n; i++)
-        vc__subchannel_leave(set->sub[i]);
 }
 
 void

@@ -30,16 +30,18 @@ clients_free(struct vc__subchannel *s)
     }
 }
 
-/* A task: posted by vc__subchannel_put() of the last user. */
+/* A task: posted by vc__subchannel_put() of the last user. Only now is the pool
+ * left: another subchannel, of a server that was dropped and is back or of
+ * another channel, may be the last to leave it, and frees it then. */
 static void
 subchannel_drop(struct vc__task *task)
 {
     struct vc__subchannel *s =
         caa_container_of(task, struct vc__subchannel, drop);
+    bool last = vc__pools_leave(s->pools, s->pool);
 
-    vc__subchannel_leave(s);
     clients_free(s);
-    if (s->last)
+    if (last)
         vc__pools_close(s->pool, subchannel_gone, s);
     else
         subchannel_gone(s);
@@ -129,15 +131,6 @@ vc__subchannel_client(struct vc__subchannel *s,
     struct vc__client *cl = client_find(first_client(s), service);
 
     return cl != NULL ? cl : client_add(s, service, opts);
-}
-
-void
-vc__subchannel_leave(struct vc__subchannel *s)
-{
-    if (s->left)
-        return;
-    s->left = true;
-    s->last = vc__pools_leave(s->pools, s->pool);
 }
 
 void

@@ -35,11 +35,6 @@ struct vc__subchannel {
     void (*gone)(struct vc__subchannel *s);
     void *owner; /* for gone() */
 
-    /* Of the thread that closes the channel, which is a user; then of the
-     * holder. */
-    bool left; /* the pool */
-    bool last; /* no other channel uses the pool */
-
     /* Of rpc/balance/changes.c, under its lock. */
     struct cds_list_head node;
     unsigned round; /* of the last change that has named it */
@@ -82,10 +77,8 @@ vc__subchannel_hold(struct vc__subchannel *s)
  * than this function runs, as the caller has entered the channel. */
 void vc__subchannel_put(struct vc__subchannel *s);
 
-/* The next two are called by vc_channel_close(), in this order, on its thread,
- * for a subchannel that it uses. Leaves the pool, after `closing` was set. */
-void vc__subchannel_leave(struct vc__subchannel *s);
-/* Ends the calls of its clients, and what waits in vc__pool_connect() for this
+/* Called by vc_channel_close(), on its thread, for a subchannel that it uses.
+ * Ends the calls of its clients, and what waits in vc__pool_connect() for this
  * owner. */
 void vc__subchannel_cancel(struct vc__subchannel *s, const void *owner);
 
