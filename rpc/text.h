@@ -24,6 +24,8 @@
 /* Without the names: the caller puts them in front. */
 #define VC__TEXT_CANCELLED "the call was cancelled"
 #define VC__TEXT_CLOSED    "the channel was closed"
+/* Followed by " within" and the timeout. */
+#define VC__TEXT_NOWHERE "the channel's servers were not known"
 
 /* After the names: the timeout in milliseconds, and the last attempt's
  * error. */

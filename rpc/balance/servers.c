@@ -15,6 +15,8 @@
 
 /* The most servers to which a call goes on at once when it cannot be sent. */
 #define MOVES 8u
+/* How often a look tells whether a server fails. */
+#define LOOK_US UINT64_C(1000000)
 
 /* --- the life of subchannels ---------------------------------------------- */
 
@@ -147,11 +149,30 @@ vc__servers_open(struct vc__servers *sv, struct vc__progress *progress,
 
 /* --- for an attempt -------------------------------------------------------- */
 
+/* For vc__servers_pick(), in its critical section: true if one of the servers
+ * fails, though perhaps no call needs that one. It looks once a second. */
+static bool
+one_fails(struct vc__servers *sv, const struct vc__server_set *set,
+          uint64_t now)
+{
+    /* Relaxed, as below: if two threads look, the resolver asks once. */
+    if (now < atomic_load_explicit(&sv->look_at, memory_order_relaxed))
+        return false;
+    atomic_store_explicit(&sv->look_at, now + LOOK_US, memory_order_relaxed);
+    for (unsigned i = 0; i < set->n; i++) {
+        if (vc__pool_health(set->sub[i]->pool) == VC__POOL_FAILING)
+            return true;
+    }
+    return false;
+}
+
 struct vc__subchannel *
 vc__servers_pick(struct vc__servers *sv, const struct vc__pick *pick,
                  struct vc__subchannel **held)
 {
+    const struct vc__server_set *set;
     struct vc__subchannel *s;
+    bool again;
 
     *held = NULL;
     if (sv->changes == NULL && sv->ejections == NULL)
@@ -160,11 +181,13 @@ vc__servers_pick(struct vc__servers *sv, const struct vc__pick *pick,
             pick);
     rcu_read_lock();
     /* Acquire: pairs with the store in set_publish() of changes.c. */
-    s = vc__picker_pick(&sv->picker,
-                        atomic_load_explicit(&sv->set, memory_order_acquire),
-                        pick);
+    set = atomic_load_explicit(&sv->set, memory_order_acquire);
+    s = vc__picker_pick(&sv->picker, set, pick);
     vc__subchannel_hold(s);
+    again = sv->changes != NULL && one_fails(sv, set, pick->now);
     rcu_read_unlock();
+    if (again)
+        vc__changes_again(sv->changes, pick->now);
     *held = s;
     return s;
 }
@@ -194,8 +217,11 @@ vc__servers_elsewhere(struct vc__servers *sv, const struct vc__pool *before,
     if (sv->only != NULL || moved >= MOVES)
         return false;
     set = vc__servers_enter(sv);
-    elsewhere = (moved + 1 < set->n || sv->changes != NULL) &&
-                vc__picker_elsewhere(set, before);
+    if (before != NULL && before->opts.nowhere)
+        elsewhere = set->sub[0]->pool != before; /* they are known now */
+    else
+        elsewhere = (moved + 1 < set->n || sv->changes != NULL) &&
+                    vc__picker_elsewhere(set, before);
     vc__servers_exit(sv);
     return elsewhere;
 }

@@ -38,6 +38,7 @@ struct vc__servers {
     atomic_uint alive; /* subchannels, and the channel until it closes */
     struct vc__waiter no_more; /* done by the last */
     atomic_bool used;          /* a client was made */
+    _Atomic(uint64_t) look_at; /* for the resolver: when to look at all again */
 };
 
 /* Opens the servers of a fixed target: "list:", or one server. The picker's

@@ -135,10 +135,10 @@ vc__attempts_next(struct vc__attempts *a, struct vc__attempt *u,
 
     if (retry == VC__RETRY_STARVED)
         vc__channel_count(c, VC__POOL_CALLS_NOT_RETRIED);
-    if (u->error.status == VC_UNAVAILABLE)
-        vc__channel_lost(c, now);
     if (retry == VC__RETRY_ELSEWHERE && facts.nowhere)
         return true; /* there was no attempt yet */
+    if (u->error.status == VC_UNAVAILABLE)
+        vc__channel_lost(c, now);
     if (retry != VC__RETRY_AGAIN && retry != VC__RETRY_ELSEWHERE)
         return false;
     vc__channel_count(c, VC__POOL_CALLS_RETRIED);
@@ -166,9 +166,8 @@ vc__attempts_expired(const struct vc__attempts *a, struct vc__attempt *u,
         vc__target_text(&pool->opts.target, target);
     vc__error_put(&u->error, VC_DEADLINE_EXCEEDED, "%s.%s: %s within %u ms%s%s",
                   u->service->name, u->method->name,
-                  pool != NULL && pool->opts.nowhere
-                      ? "the channel's servers were not known"
-                      : "no answer",
+                  pool != NULL && pool->opts.nowhere ? VC__TEXT_NOWHERE
+                                                     : "no answer",
                   a->ms, target[0] == '\0' ? "" : " from ", target);
     u->error.outcome = outcome;
     if (outcome != VC_OUTCOME_NOT_EXECUTED)

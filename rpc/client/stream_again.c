@@ -64,10 +64,10 @@ policy_allows(struct vc__client_stream *c, const struct vc__error *error,
     }
     retry = vc__retry_again(&channel->retry, &channel->budget, &facts, &seed,
                             wait_us);
-    if (error->status == VC_UNAVAILABLE)
-        vc__channel_lost(channel, now);
     if (retry == VC__RETRY_ELSEWHERE)
         return true;
+    if (error->status == VC_UNAVAILABLE)
+        vc__channel_lost(channel, now);
     if (retry == VC__RETRY_STARVED)
         vc__channel_count(channel, VC__POOL_CALLS_NOT_RETRIED);
     if (retry == VC__RETRY_AGAIN)

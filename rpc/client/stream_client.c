@@ -332,8 +332,7 @@ client_put(struct vc_stream *s, struct vc__send *send)
     return good;
 }
 
-/* expire(): ends the call with VC_DEADLINE_EXCEEDED. The error names the target
- * of the channel, which may be freed once the call has ended. */
+/* expire(): ends the call with VC_DEADLINE_EXCEEDED. */
 static void
 client_expire(struct vc_stream *s)
 {

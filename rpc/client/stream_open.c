@@ -151,8 +151,12 @@ vc__client_stream_pick(struct vc__client_stream *c, uint64_t now)
 void
 vc__client_stream_unhold(struct vc__client_stream *c)
 {
-    if (c->held != NULL)
-        vc__subchannel_put(c->held);
+    if (c->held == NULL)
+        return;
+    pthread_mutex_lock(&c->stream.lock);
+    c->stream.target = NULL; /* it may be freed */
+    pthread_mutex_unlock(&c->stream.lock);
+    vc__subchannel_put(c->held);
     c->held = NULL;
 }
 

@@ -83,7 +83,7 @@ metadata_keep(struct vc__client_stream *c, const struct vc__reply_frame *reply,
 /* Sets *error, for vc__client_stream_reply(). A call whose deadline has passed
  * ends as if this end had noticed it first. */
 static void
-error_of_reply(const struct vc__client_stream *c, struct vc__error *error,
+error_of_reply(struct vc__client_stream *c, struct vc__error *error,
                const struct vc__reply_frame *reply)
 {
     if (reply->status != VC_DEADLINE_EXCEEDED || c->stream.due > vc__now()) {

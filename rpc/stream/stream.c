@@ -15,6 +15,7 @@
 #include "rpc/codec/codec.h"
 #include "rpc/interceptor.h"
 #include "rpc/stream/stream_events.h"
+#include "rpc/text.h"
 #include "transport/core/clock.h"
 
 /* A thread that waits for the next change. */
@@ -270,15 +271,22 @@ vc__stream_status(struct vc_stream *s)
 }
 
 void
-vc__stream_late(const struct vc_stream *s, struct vc__error *error)
+vc__stream_late(struct vc_stream *s, struct vc__error *error)
 {
-    char target[VC__TARGET_TEXT];
+    char target[VC__TARGET_TEXT] = "";
 
-    if (s->target == NULL) {
+    pthread_mutex_lock(&s->lock);
+    if (s->target != NULL)
+        vc__target_text(s->target, target);
+    pthread_mutex_unlock(&s->lock);
+    if (s->of_server) {
         vc__error_put(error, VC_DEADLINE_EXCEEDED,
                       "%s.%s: the deadline has passed", s->service, s->method);
+    } else if (target[0] == '\0') {
+        vc__error_put(error, VC_DEADLINE_EXCEEDED,
+                      "%s.%s: " VC__TEXT_NOWHERE " within %u ms", s->service,
+                      s->method, s->timeout_ms);
     } else {
-        vc__target_text(s->target, target);
         vc__error_put(error, VC_DEADLINE_EXCEEDED,
                       "%s.%s: the stream to %s has not ended within %u ms",
                       s->service, s->method, target, s->timeout_ms);

@@ -90,8 +90,10 @@ struct vc_stream {
     const struct vc_message_type *sends, *receives;
     const char *service, *method; /* the names */
     uint64_t due;
-    const struct vc__target *target; /* the server's; NULL at the server */
-    uint32_t timeout_ms;             /* until due; 0 at the server */
+    /* Of the server, under the lock; NULL at the server, while no server is
+     * known, and when the call has ended at one that may be dropped. */
+    const struct vc__target *target;
+    uint32_t timeout_ms;         /* until due; 0 at the server */
     uint64_t stall_us;           /* wait before stalled() is called; 0: never */
     size_t memory;               /* most bytes of an unpacked message */
     struct vc__account *account; /* charged for long packed messages, or NULL */
@@ -206,9 +208,8 @@ void vc__stream_drop(struct vc_stream *s);
 void vc__stream_half_send(struct vc__send *half);
 void vc__stream_half_drop(struct vc__send *half);
 /* Fills in *error for a stream whose deadline has passed and that may have been
- * executed. The stream itself does not change. A client must have entered the
- * channel, or not yet have left it. */
-void vc__stream_late(const struct vc_stream *s, struct vc__error *error);
+ * executed. The stream itself does not change. Without its lock. */
+void vc__stream_late(struct vc_stream *s, struct vc__error *error);
 
 /* --- for both sides ------------------------------------------------------ */
 
