@@ -126,11 +126,17 @@ add_second(struct vc_server *server)
 }
 
 void
-features_start(struct fixture *f, const struct vc_server_opts *server_opts,
-               const struct vc_channel_opts *channel_opts)
+features_reset(void)
 {
     memset(&features_seen, 0, sizeof features_seen);
     gate_is_open = false;
+}
+
+void
+features_start(struct fixture *f, const struct vc_server_opts *server_opts,
+               const struct vc_channel_opts *channel_opts)
+{
+    features_reset();
     if (fixture_add == NULL)
         fixture_add = add_first;
     fixture_start(f, 1, server_opts, channel_opts);

@@ -24,6 +24,10 @@ extern struct features_seen features_seen;
  * opened or their call is cancelled. */
 void features_gate_open(void);
 
+/* Zeroes the counts and closes the gate; also done by features_start(). No
+ * handler runs. */
+void features_reset(void);
+
 /* Adds Work; the text of its reports names this server. */
 void features_add(struct vc_server *server, const char *name);
 
