@@ -225,9 +225,8 @@ server_kill(struct world *w, unsigned i)
 }
 
 static void
-on_drained(struct vc_server *server, enum vc_status status, void *arg)
+on_drained(enum vc_status status, void *arg)
 {
-    (void)server;
     (void)status;
     (void)arg;
 }
