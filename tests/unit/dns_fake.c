@@ -220,7 +220,6 @@ answer_make(struct dns_fake *f, const uint8_t *msg, size_t len, bool by_tcp,
     if (!question_read(msg, len, &q))
         return;
     f->asked++;
-    memcpy(f->last, q.name, sizeof f->last);
     answer_honest(f, msg, &q, m);
     if (f->manner_type != 0 && f->manner_type != q.type)
         return;
@@ -302,6 +301,8 @@ tcp_accept(struct dns_fake *f)
 void
 dns_fake_serve(struct dns_fake *f)
 {
+    unsigned before = f->asked;
+
     while (udp_serve(f))
         ;
     tcp_accept(f);
@@ -310,6 +311,8 @@ dns_fake_serve(struct dns_fake *f)
             close(f->connection[i]);
             f->connection[i] = -1;
         }
+    if (f->asked - before > f->burst)
+        f->burst = f->asked - before;
 }
 
 size_t

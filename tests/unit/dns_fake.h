@@ -51,7 +51,7 @@ struct dns_fake {
     enum dns_manner manner;
     unsigned manner_type; /* 0, or only questions of this type get it */
     unsigned asked;       /* questions that it has received */
-    char last[256];       /* the name of the last one */
+    unsigned burst;       /* the most of them that came at a time */
     uint32_t random;
     int udp, tcp, connection[FAKE_CONNECTIONS];
 };

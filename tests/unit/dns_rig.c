@@ -129,6 +129,7 @@ rig_turn(struct vc_resolver *r)
                                       : 0;
     void (*fire)(void *state);
 
+    r->turns++;
     poll(polls, n, (int)wait);
     for (int i = 0; i < 2; i++)
         if (r->fake[i] != NULL)

@@ -41,6 +41,7 @@ struct vc_resolver {
     uint64_t due_ms;
     uint32_t timer_ms; /* as it was last set */
 
+    unsigned turns;       /* of the loop */
     unsigned sets, fails; /* how often the module has called */
     size_t n;             /* servers of the last vc_resolver_set() */
     struct rig_server server[VC_ENDPOINTS_MAX];

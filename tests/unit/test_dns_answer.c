@@ -328,6 +328,7 @@ of_more_than_1024_records_those_of_low_numbers_are_kept(void **state)
     assert_int_equal(srvs.record[0].port, 1500);
     assert_int_equal(srvs.record[1].rank, 1);
     assert_int_equal(srvs.record[255].rank, 255);
+    assert_int_equal(srvs.record[256].rank, 255);
     assert_int_equal(srvs.record[1023].rank, 255);
     assert_int_equal(srvs.record[1023].port, 1500 - 1023);
     vc__dns_srv_free(&srvs);
@@ -380,6 +381,7 @@ malformed_records_are_refused(void **state)
         size_t len;
     } rows[] = {
         {6, "", 0},         {5, "", 0},
+        {6, "\1a", 3},      /* a name beyond the data */
         {8, "\xc0\x33", 2}, /* 51: where it is */
         {8, "\xff\xff", 2}, {8, "\x80\x01", 2},
         {8, "\x3f\x01", 2},

@@ -56,6 +56,7 @@ static const struct {
     {"dns:///a:0", "\"0\" is no port"},
     {"dns:///a:65536", "\"65536\" is no port"},
     {"dns:///a:099999", "\"099999\" is no port"},
+    {"dns:///a:007471", "\"007471\" is no port"},
     {"dns:///a:+1", "\"+1\" is no port"},
     {"dns:///a:7x", "\"7x\" is no port"},
     {"dns:///:1", "\"\" is no name"},
