@@ -10,7 +10,7 @@ cd -- "$(dirname -- "$0")/.." || exit 1
 lists=$(mktemp) && header=$(mktemp) || exit 1
 trap 'rm -f "$lists" "$header"' EXIT
 
-git ls-files rpc cm transport idl | grep '\.[ch]$' | xargs awk -f tests/callers.awk >"$lists" || exit 1
+git ls-files rpc cm transport idl modules | grep '\.[ch]$' | xargs awk -f tests/callers.awk >"$lists" || exit 1
 cut -f 1 "$lists" | while read -r name; do
     awk -v name="$name" -F '\t' '
         # Prints a text as lines of a comment.

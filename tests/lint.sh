@@ -31,7 +31,7 @@ skip()
 
 sources()
 {
-    find include transport cm rpc idl examples samples fake tests bench \( -name '*.[ch]' \) ! -path 'tests/idl/*'
+    find include transport cm rpc idl modules examples samples fake tests bench \( -name '*.[ch]' \) ! -path 'tests/idl/*'
 }
 
 formatted()
@@ -43,8 +43,10 @@ layers_look_down()
 {
     ! grep -n '#include "\(rpc\|cm\|transport\)/' -r idl examples | grep -v '"transport/core/hash.h"' &&
         ! grep -n '#include [<"]\(rpc\|cm\|transport\|verbcall\)/' -r fake &&
+        ! grep -n '#include "' -r modules | grep -v '"modules/' &&
+        ! grep -n '#include "modules/' -r transport cm rpc idl fake &&
         ! grep -n '#include "fake/' -r tests bench --include='*.[ch]' | grep -v '"fake/fake\.h"' &&
-        ! grep -n '#include \("\.\.\|<\(transport\|cm\|rpc\|idl\|fake\)/\)' -r transport cm rpc idl fake tests bench include
+        ! grep -n '#include \("\.\.\|<\(transport\|cm\|rpc\|idl\|modules\|fake\)/\)' -r transport cm rpc idl modules fake tests bench include
 }
 
 # The wings of doc/architecture.md in their order: a file includes files of its own wing and of those before it. In each pair of
@@ -86,7 +88,7 @@ circles_named()
 # Prints the modules of the product: FOLDER/NAME of each .c file, and of each header without one.
 modules()
 {
-    git ls-files rpc cm transport idl 2>/dev/null | sed -n 's/\.[ch]$//p' | sort -u
+    git ls-files rpc cm transport idl modules 2>/dev/null | sed -n 's/\.[ch]$//p' | sort -u
 }
 
 # Prints the modules that the rows of "Files" in the detail pages name; remarks are in parentheses.
@@ -128,7 +130,7 @@ only_rdma_sees_verbs()
 # Breakpoints, profiles and searches need a name that only one function has: that of a static one names its object, too.
 statics_have_names_of_their_own()
 {
-    find transport cm rpc idl -name '*.c' | sort | xargs awk '
+    find transport cm rpc idl modules -name '*.c' | sort | xargs awk '
         /^static/ { is_static = 1; next }
         is_static && /^[a-z_0-9]+\(/ {
             name = $0; sub(/\(.*/, "", name)
@@ -409,7 +411,7 @@ END
 makefiles_are_short()
 {
     lines=$(git ls-files 2>/dev/null | grep -E '\.(am|inc|mk)$' | grep -v '^samples/\|^verbcall\.mk$' | xargs cat | wc -l)
-    [ "$lines" -le 540 ] || echo "what make reads has $lines lines, at most 540 are wanted"
+    [ "$lines" -le 570 ] || echo "what make reads has $lines lines, at most 570 are wanted"
 }
 
 # Private words that readers could take for something else; ../CONTRIBUTING.md has the field's words for them.
@@ -434,12 +436,12 @@ callers_fit()
 # The comment at the head of each file of the library says on which thread its functions run, or names the header that does.
 heads_tell_threads()
 {
-    git ls-files 2>/dev/null | grep -E '^(rpc|cm|transport)/.*\.[ch]$' | while read -r file; do
+    git ls-files 2>/dev/null | grep -E '^(rpc|cm|transport|modules)/.*\.[ch]$' | while read -r file; do
         sed '/\*\//q' "$file" | tr -d '\n*' | grep -qiE 'holder|thread|pure|under the|See +[a-z_/]+\.h' || echo "$file does not say on which thread its functions run"
     done
 }
 
-# Of the library and the compiler.
+# Of the library, its modules and the compiler.
 functions_are_short()
 {
     # shellcheck disable=SC2046 # words
@@ -451,7 +453,7 @@ functions_are_short()
         END {
             for (median = 0; (sum += of[median]) * 2 < n; median++) { }
             if (median > 11) print "half of the functions have more than " median - 1 " lines"
-        }' $(git ls-files 2>/dev/null | grep -E '^(rpc|cm|transport|idl)/.*\.[ch]$')
+        }' $(git ls-files 2>/dev/null | grep -E '^(rpc|cm|transport|idl|modules)/.*\.[ch]$')
 }
 
 # A row of tests/mutate/equivalent that fits no mutant is stale: the code has changed.

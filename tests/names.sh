@@ -22,7 +22,7 @@ files '\.[ch]$' | xargs grep -hvE '^ *(/?\*|//)' | grep -ohE '\b[a-z_][a-z0-9_]*
 files '\.sh$' | xargs grep -ohE '^[a-z_]+\(' | sort -u >>"$scratch/code"
 
 # Names of files of other projects follow the name of a folder, or an address, and are not matched.
-grep -ohE '(^|[^/A-Za-z0-9_-])(transport|cm|rpc|idl|fake|doc|proto|tests|bench|examples|include|man|samples)/[A-Za-z0-9_./-]*\.(c|h|sh|awk|md|proto|am)\b' \
+grep -ohE '(^|[^/A-Za-z0-9_-])(transport|cm|rpc|idl|modules|fake|doc|proto|tests|bench|examples|include|man|samples)/[A-Za-z0-9_./-]*\.(c|h|sh|awk|md|proto|am)\b' \
     "$scratch/documents" "$scratch/comments" | sed 's/^[^a-z]//' | sort -u | while read -r file; do
     [ -e "$file" ] || echo "there is no file $file"
 done

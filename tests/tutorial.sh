@@ -153,10 +153,11 @@ session()
     [ -z "$server" ] || { echo 'the last server has not been stopped'; return 1; }
 }
 
-# The packages are those of tests/packages.sh, except for the drivers of RDMA adapters; the file to source is installed.
+# The packages are those of tests/packages.sh, except for the drivers of RDMA adapters and for modules; the file to source is
+# installed.
 installation()
 {
-    vc_packages debian build | tr ' ' '\n' | grep -vx ibverbs-providers | sort >"$work/packages"
+    vc_packages debian build | tr ' ' '\n' | grep -vE '^(libc-ares-dev|ibverbs-providers)$' | sort >"$work/packages"
     sed -n '/apt-get install/,/[^\\]$/p' doc/tutorial.md | sed 's/.*install//' | tr -d '\\' | tr -s ' ' '\n' | grep . | sort |
         diff "$work/packages" - && grep -q '/verbcall/share/verbcall/verbcall\.env' doc/tutorial.md &&
         [ -e "$stage$prefix/share/verbcall/verbcall.env" ]

@@ -1,7 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * From addresses to the servers of a channel. Pure; on the engine's thread. */
+ * From addresses to the servers of a channel. Pure; on the engine's thread.
+ *
+ * Called by: dns_round.c (all), dns_srv.c (dns_ttl_least). */
 #ifndef VC_DNS_ANSWER_H
 #define VC_DNS_ANSWER_H
 

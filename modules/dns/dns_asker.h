@@ -3,7 +3,9 @@
  *
  * A channel of c-ares on an engine: its sockets and its timeouts. It is made
  * anew when resolv.conf has changed. On the engine's thread, but for
- * vc__dns_asker_open() and vc__dns_asker_close(). */
+ * vc__dns_asker_open() and vc__dns_asker_close().
+ *
+ * Called by: dns.c (all). */
 #ifndef VC_DNS_ASKER_H
 #define VC_DNS_ASKER_H
 

@@ -4,7 +4,9 @@
  * A round of questions: all that a target asks, once. First the SRV records of
  * its names that have some, then the addresses of all hosts, so many at a time.
  * A question that fails has the answer of the round before, if it had one; one
- * whose name does not exist any more has none. On the engine's thread. */
+ * whose name does not exist any more has none. On the engine's thread.
+ *
+ * Called by: dns.c (all). */
 #ifndef VC_DNS_ROUND_H
 #define VC_DNS_ROUND_H
 

@@ -2,7 +2,9 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Reads an answer with SRV records (RFC 2782). c-ares has a function for this,
- * which does not say the TTL. Pure; on the engine's thread. */
+ * which does not say the TTL. Pure; on the engine's thread.
+ *
+ * Called by: dns_round.c (all). */
 #ifndef VC_DNS_SRV_H
 #define VC_DNS_SRV_H
 

@@ -3,7 +3,9 @@
  *
  * Reads targets of the scheme dns:. The form is that of gRPC's naming document,
  * with several names and a query part. Pure; on the thread of
- * vc_channel_open(). */
+ * vc_channel_open().
+ *
+ * Called by: dns.c (parse), dns_srv.c (dns_host_is_valid). */
 #ifndef VC_DNS_TARGET_H
 #define VC_DNS_TARGET_H
 
