@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 
 #include "modules/dns/dns.h"
+#include "modules/dns/dns_socket.h"
 
 /* What a server may send at once, which no network cuts (DNS flag day 2020).
  * More comes by TCP. */
@@ -93,15 +94,22 @@ asker_init(struct vc__dns_asker *a, int timeout_ms, bool is_single)
 
     if (vc__dns_setting.port != 0)
         mask |= ARES_OPT_UDP_PORT | ARES_OPT_TCP_PORT;
+#ifdef ARES_OPT_QUERY_CACHE
+    /* From 1.31 on c-ares keeps answers itself: what is asked again must be
+     * asked. */
+    mask |= ARES_OPT_QUERY_CACHE;
+    o.qcache_max_ttl = 0;
+#endif
     asker_drop(a);
     rc = ares_init_options(&a->channel, &o, mask);
-    if (rc != ARES_SUCCESS)
+    if (rc != ARES_SUCCESS) {
         a->channel = NULL;
-    else if (a->server[0] != '\0')
+        return rc;
+    }
+    ares_set_socket_functions(a->channel, &vc__dns_sockets, NULL);
+    if (a->server[0] != '\0')
         rc = ares_set_servers_ports_csv(a->channel, a->server);
-    if (rc != ARES_SUCCESS)
-        asker_drop(a);
-    return rc;
+    return rc; /* vc__dns_asker_renew() drops the channel */
 }
 
 /* Writes the address of a server. */

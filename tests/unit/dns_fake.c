@@ -287,8 +287,15 @@ tcp_serve(struct dns_fake *f, int fd)
 static void
 tcp_accept(struct dns_fake *f)
 {
+    const struct linger none = {.l_onoff = 1};
     int fd = accept(f->tcp, NULL, NULL);
 
+    if (fd >= 0 && f->manner == FAKE_TRUNCATED_PIPE) {
+        shutdown(fd, SHUT_WR);
+        setsockopt(fd, SOL_SOCKET, SO_LINGER, &none, sizeof none);
+        close(fd);
+        return;
+    }
     for (int i = 0; i < FAKE_CONNECTIONS && fd >= 0; i++)
         if (f->connection[i] < 0) {
             f->connection[i] = fd;

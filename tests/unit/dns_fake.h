@@ -38,6 +38,7 @@ enum dns_manner {
     FAKE_LONG_DATA,      /* data longer than the message */
     FAKE_TRUNCATED,      /* by UDP; honest by TCP */
     FAKE_TRUNCATED_ONLY, /* by UDP; TCP is closed at once */
+    FAKE_TRUNCATED_PIPE, /* by UDP; TCP gets a FIN, and at once a RST */
     FAKE_TRUNCATED_HALF, /* by UDP; TCP is closed within the answer */
     FAKE_MANNERS
 };
