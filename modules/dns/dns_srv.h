@@ -4,7 +4,7 @@
  * Reads an answer with SRV records (RFC 2782). c-ares has a function for this,
  * which does not say the TTL. Pure; on the engine's thread.
  *
- * Called by: dns_round.c (all). */
+ * Called by: dns_round.c (all), dns_srv.c (free). */
 #ifndef VC_DNS_SRV_H
 #define VC_DNS_SRV_H
 

@@ -5,7 +5,8 @@
  * with several names and a query part. Pure; on the thread of
  * vc_channel_open().
  *
- * Called by: dns.c (parse), dns_srv.c (dns_host_is_valid). */
+ * Called by: dns.c (parse), dns_srv.c (dns_host_is_valid), dns_target.c
+ * (dns_host_is_valid). */
 #ifndef VC_DNS_TARGET_H
 #define VC_DNS_TARGET_H
 

@@ -6,8 +6,8 @@
  * channel, and where servers come and go the calls in progress. Any thread,
  * unless a comment says otherwise.
  *
- * Called by: servers.c (open, leave, cancel), rpc/client/channel.c (client),
- * changes.c (leave, cancel), subchannel.c (leave), many files (hold, put). */
+ * Called by: servers.c (open, cancel), rpc/client/channel.c (client), changes.c
+ * (cancel), many files (hold, put). */
 #ifndef VC_RPC_SUBCHANNEL_H
 #define VC_RPC_SUBCHANNEL_H
 

@@ -477,7 +477,7 @@ a_failure_once_there_are_servers_changes_nothing(void **state)
     resolved_stop(&w);
 }
 
-/* A call that has waited is told what is wrong with the servers, not that there
+/* A call that has waited is said what is wrong with the servers, not that there
  * was a time when they were not known; also if it may not be retried. */
 static void
 what_waited_for_servers_that_cannot_be_reached_says_why(void **state)
