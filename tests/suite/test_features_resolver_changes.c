@@ -323,11 +323,18 @@ another_order_keeps_all_connections(void **state)
 static void
 pick_first_stays_with_its_server_until_that_is_dropped(void **state)
 {
+    struct vc_channel *all_ready;
     struct resolved w;
+    uint64_t before;
     unsigned by;
 
     (void)state;
-    resolved_start(&w, "pick_first");
+    resolved_start(&w, "round_robin");
+    assert_status(VC_OK, resolved_set(&w, "012"));
+    resolved_await_ready(&w, 3); /* also for the next channel */
+    before = resolved_served(&w, 0);
+    all_ready = w.channel;
+    resolved_open(&w, "pick_first");
     assert_status(VC_OK, resolved_set(&w, "12"));
     for (unsigned i = 0; i < 3; i++) {
         static const char *const sets[] = {"12", "21", "021"};
@@ -343,9 +350,10 @@ pick_first_stays_with_its_server_until_that_is_dropped(void **state)
         assert_status(VC_OK, resolved_call(&w, NULL, &by));
         assert_int_equal(2, by);
     }
+    assert_int_equal(before, resolved_served(&w, 0));
+    assert_int_equal(3, resolved_counters(&w).links_made);
+    vc_channel_close(all_ready);
     resolved_await_unused(&w, 1);
-    assert_int_equal(0, resolved_served(&w, 0));
-    assert_int_equal(2, resolved_counters(&w).links_made);
     resolved_stop(&w);
 }
 
@@ -529,8 +537,10 @@ static void
 the_resolver_is_asked_again_once_a_second_at_most(void **state)
 {
     static const char *const policies[] = {"pick_first", "round_robin"};
+    struct vc_call_opts once = VC_CALL_OPTS_INIT;
 
     (void)state;
+    once.flags = VC_CALL_NO_RETRY;
     for (unsigned p = 0; p < 2; p++) {
         struct resolved w;
         uint64_t began, due;
@@ -550,8 +560,18 @@ the_resolver_is_asked_again_once_a_second_at_most(void **state)
         }
         if (p == 1)
             assert_in_range(fixture_ms() - began, 900, RESOLVED_MS);
+        resolved_server_stop(&w, 1);
+        resolved_server_stop(&w, 2);
+        atomic_store(&app.agains, 0);
+        for (due = fixture_ms() + 1500; fixture_ms() < due;)
+            assert_status(VC_UNAVAILABLE, resolved_call(&w, &once, NULL));
+        assert_in_range(atomic_load(&app.agains), 1, 2);
+        for (unsigned i = 1; i < RESOLVED_SERVERS; i++)
+            resolved_server_start(&w, i);
         assert_status(VC_OK, resolved_set(&w, "12"));
-        assert_status(VC_OK, resolved_call(&w, NULL, NULL));
+        once.flags = VC_CALL_WAIT_FOR_READY;
+        assert_status(VC_OK, resolved_call(&w, &once, NULL));
+        once.flags = VC_CALL_NO_RETRY;
         resolved_stop(&w);
     }
 }
@@ -638,6 +658,46 @@ a_channel_is_closed_at_any_moment_of_its_changes(void **state)
         close_after(i % 20);
 }
 
+static void *
+closing_main(void *arg)
+{
+    vc_channel_close(arg);
+    return NULL;
+}
+
+/* They share the connections, and each has calls under way. */
+static void
+two_channels_to_one_server_are_closed_at_a_time(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < fixture_many(20, 1000); i++) {
+        static struct features_end ends[2];
+        Features__Order order = features_order(1, "");
+        struct vc_channel *channels[2];
+        struct resolved w;
+        pthread_t thread;
+
+        resolved_start_servers(&w);
+        order.holds = 1;
+        memset(ends, 0, sizeof ends);
+        for (unsigned k = 0; k < 2; k++) {
+            assert_status(VC_OK, vc_channel_open(w.runtime, w.servers[0].target,
+                                                 NULL, &channels[k]));
+            assert_status(VC_OK, features_work_once_async(channels[k], &order,
+                                                          NULL, features_done,
+                                                          &ends[k], NULL));
+        }
+        fixture_await(&features_seen.begun, 2);
+        assert_int_equal(
+            0, pthread_create(&thread, NULL, closing_main, channels[0]));
+        vc_channel_close(channels[1]);
+        pthread_join(thread, NULL);
+        for (unsigned k = 0; k < 2; k++)
+            assert_status(VC_CANCELLED, ends[k].status);
+        resolved_stop(&w);
+    }
+}
+
 /* --- within handlers -------------------------------------------------------- */
 
 static struct resolved *within;
@@ -710,6 +770,7 @@ main(void)
         T(a_deadline_after_its_server_was_freed_harms_nothing),
         T(the_resolver_is_asked_again_once_a_second_at_most),
         T(a_channel_is_closed_at_any_moment_of_its_changes),
+        T(two_channels_to_one_server_are_closed_at_a_time),
         T(a_handler_may_set_servers_and_close_the_channel),
     };
 
