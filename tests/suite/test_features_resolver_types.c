@@ -13,6 +13,12 @@
 #include "tests/suite/pace.h"
 
 #define MANY 1000u
+/* Time for four sets of so many servers. */
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+#define MANY_MS 10000
+#else
+#define MANY_MS 1000
+#endif
 
 /* --- sets ------------------------------------------------------------------ */
 
@@ -188,7 +194,7 @@ a_thousand_servers_come_and_go_in_a_second(void **state)
     many_set(MANY / 2, false);
     many_set(0, false);
     assert_status(VC_OK, resolved_set(&w, "0"));
-    assert_in_range(pace_since(began), 0, 1000);
+    assert_in_range(pace_since(began), 0, MANY_MS);
     assert_status(VC_OK, resolved_call(&w, NULL, NULL));
     resolved_described(&w, "server 1 of 1, ");
     resolved_stop(&w);
@@ -340,7 +346,9 @@ static struct loop {
     atomic_bool busy;          /* a function of the resolver runs */
     atomic_uint wrong;         /* two ran at a time, or one after close() */
     int pipe[2];
-    unsigned reads; /* of ready(); the holder's, until close() */
+    uint64_t due;           /* of the timer; the holder's */
+    atomic_bool taken_back; /* the timer */
+    unsigned reads;         /* of ready(); the holder's, until close() */
 } loop;
 
 static void
@@ -367,6 +375,8 @@ loop_open(struct vc_resolver *r, const char *target, void **state)
     return VC_OK;
 }
 
+static void loop_again(void *state);
+
 /* Asks for what is too late. */
 static void
 loop_close(void *state)
@@ -382,6 +392,7 @@ static const struct vc_resolver_type loop_type = {
     .size = sizeof loop_type,
     .scheme = "loop",
     .open = loop_open,
+    .again = loop_again,
     .close = loop_close,
 };
 
@@ -443,40 +454,38 @@ a_timer_fires_once_for_each_time_it_is_set(void **state)
     loop_stop(runtime, channel);
 }
 
+/* Must not be called once it was taken back. */
 static void
 step_late(void *state)
 {
     (void)state;
     loop_enter();
-    atomic_fetch_add(&loop.wrong, 1);
+    if (atomic_load(&loop.taken_back))
+        atomic_fetch_add(&loop.wrong, 1);
     loop_leave();
 }
 
-/* The timer is due when it is taken back, before the engine looks at it. */
 static void
-step_takes_back(void *state, int fd)
+step_soon(void *state)
 {
-    uint64_t until = fixture_ms() + 3;
-    char byte;
-
     (void)state;
     loop_enter();
-    while (fixture_ms() < until)
+    loop.due = fixture_ms() + 100;
+    vc_resolver_timer(loop.resolver, 100, step_late);
+    loop_leave();
+}
+
+/* Waits until the timer is due, which the engine has not seen yet, and takes it
+ * back. */
+static void
+loop_again(void *state)
+{
+    (void)state;
+    loop_enter();
+    while (fixture_ms() < loop.due + 2)
         continue;
     vc_resolver_timer(loop.resolver, 0, NULL);
-    assert_int_equal(1, read(fd, &byte, 1));
-    loop_leave();
-}
-
-static void
-step_watches(void *state)
-{
-    (void)state;
-    loop_enter();
-    assert_status(VC_OK, vc_resolver_watch(loop.resolver, loop.pipe[0], false,
-                                           step_takes_back));
-    vc_resolver_timer(loop.resolver, 1, step_late);
-    assert_int_equal(1, write(loop.pipe[1], "x", 1));
+    atomic_store(&loop.taken_back, true);
     loop_leave();
 }
 
@@ -487,7 +496,10 @@ a_timer_that_was_taken_back_does_not_fire(void **state)
     struct vc_runtime *runtime;
 
     (void)state;
-    loop_start(&runtime, &channel, true, step_watches);
+    loop_start(&runtime, &channel, true, step_soon);
+    fixture_await(&loop.steps, 1);
+    vc_resolver_fail(loop.resolver, "no one");
+    assert_status(VC_UNAVAILABLE, fixture_echo(channel, 1, 1));
     fixture_await(&loop.steps, 2);
     vc_runtime_poll(runtime, 5);
     loop_stop(runtime, channel);
