@@ -7,15 +7,10 @@
 #include "tests/suite/resolved.h"
 
 #include <pthread.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <verbcall/cancel.h>
 #include <verbcall/stream.h>
-
-#include "tests/suite/callers.h"
 
 #define UNKNOWN  "the channel's servers were not known within"
 #define SOON_MS  60u
@@ -477,7 +472,7 @@ a_failure_once_there_are_servers_changes_nothing(void **state)
     resolved_stop(&w);
 }
 
-/* A call that has waited is said what is wrong with the servers, not that there
+/* A call that has waited says what is wrong with the servers, not that there
  * was a time when they were not known; also if it may not be retried. */
 static void
 what_waited_for_servers_that_cannot_be_reached_says_why(void **state)
@@ -513,84 +508,6 @@ what_waited_for_servers_that_cannot_be_reached_says_why(void **state)
     vc_runtime_free(w.runtime);
 }
 
-/* --- connecting and describing ---------------------------------------------- */
-
-/* Connects on a thread of its own. */
-static void *
-connecting_main(void *arg)
-{
-    struct caller *c = arg;
-
-    atomic_store(&c->tid, (int)syscall(SYS_gettid));
-    fixture_tell(&c->started);
-    c->status = vc_channel_connect(c->channel, &suite_probe_service);
-    snprintf(c->text, sizeof c->text, "%s", vc_error());
-    return NULL;
-}
-
-/* Returns when it waits. */
-static void
-connecting_start(struct caller *c, struct resolved *w)
-{
-    memset(c, 0, sizeof *c);
-    c->channel = w->channel;
-    assert_int_equal(0, pthread_create(&c->thread, NULL, connecting_main, c));
-    caller_await_asleep(c);
-}
-
-static void
-connecting_waits_for_the_servers_too(void **state)
-{
-    struct caller c;
-    struct resolved w;
-
-    (void)state;
-    resolved_start(&w, "round_robin");
-    resolved_described(&w, "no servers: not known yet");
-    connecting_start(&c, &w);
-    resolved_server_stop(&w, 0);
-    assert_status(VC_OK, resolved_set(&w, "01"));
-    pthread_join(c.thread, NULL);
-    assert_status(VC_OK, c.status);
-    resolved_described(&w, "server 2 of 2, ");
-    resolved_described(&w, ": ready\n");
-    assert_status(VC_OK, vc_channel_connect(w.channel, &suite_probe_service));
-    assert_int_equal(1, resolved_counters(&w).links_made);
-    assert_status(VC_OK, resolved_set(&w, "0"));
-    assert_status(VC_UNAVAILABLE,
-                  vc_channel_connect(w.channel, &suite_probe_service));
-    resolved_described(&w, "server 1 of 1, ");
-    resolved_described(&w, ": failing\n");
-    resolved_stop(&w);
-}
-
-static void
-connecting_ends_with_a_failure_or_the_channel(void **state)
-{
-    struct caller c;
-    struct resolved w;
-
-    (void)state;
-    resolved_start(&w, NULL);
-    connecting_start(&c, &w);
-    vc_resolver_fail(app.resolver, "no one is in");
-    pthread_join(c.thread, NULL);
-    assert_status(VC_UNAVAILABLE, c.status);
-    assert_non_null(strstr(c.text, "no one is in"));
-    assert_status(VC_UNAVAILABLE,
-                  vc_channel_connect(w.channel, &suite_probe_service));
-    resolved_says("no one is in");
-    vc_channel_close(w.channel);
-    resolved_open(&w, NULL);
-    connecting_start(&c, &w);
-    resolved_described(&w, "no servers: not known yet");
-    vc_channel_close(w.channel);
-    pthread_join(c.thread, NULL);
-    assert_status(VC_CANCELLED, c.status);
-    w.channel = NULL;
-    resolved_stop(&w);
-}
-
 #define T(name) cmocka_unit_test(name)
 
 int
@@ -606,8 +523,6 @@ main(void)
         T(wait_for_ready_says_at_its_deadline_what_was_wrong),
         T(a_failure_once_there_are_servers_changes_nothing),
         T(what_waited_for_servers_that_cannot_be_reached_says_why),
-        T(connecting_waits_for_the_servers_too),
-        T(connecting_ends_with_a_failure_or_the_channel),
     };
 
     return fixture_main(tests);

@@ -7,299 +7,17 @@
 
 #include <pthread.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <verbcall/stream.h>
 
-#define CALLERS  4u
-#define FLYING   8u /* asynchronous calls at a time */
-#define CALLS    300u
-#define MESSAGES 6u
+#include "tests/suite/callers.h"
 
-/* --- a load of calls and streams ------------------------------------------- */
-
-enum what {
-    CALL,
-    ASYNC,
-    UP,
-    DOWN,
-    TALK,
-    N_WHATS
-};
-
-struct load {
-    struct resolved *w;
-    pthread_t threads[CALLERS + N_WHATS];
-    atomic_bool enough;
-    atomic_uint ended, failed; /* of all; for fixture_await() */
-    pthread_mutex_t lock;
-    char text[VC_ERROR_SIZE]; /* lock; of the first that has failed */
-};
-
-struct load_thread {
-    struct load *load;
-    enum what what;
-};
-
-static void
-load_note(struct load *l, enum vc_status status)
-{
-    pthread_mutex_lock(&l->lock);
-    if (status != VC_OK && atomic_fetch_add(&l->failed, 1) == 0)
-        snprintf(l->text, sizeof l->text, "%s", vc_error());
-    pthread_mutex_unlock(&l->lock);
-    fixture_tell(&l->ended);
-}
-
-struct flight {
-    struct load *load;
-    atomic_uint ends;
-};
-
-static void
-flight_end(enum vc_status status, Features__Report *report, void *arg)
-{
-    struct flight *f = arg;
-
-    load_note(f->load, status);
-    vc_message_free(report);
-    fixture_tell(&f->ends);
-}
-
-static void
-load_async(struct load *l)
-{
-    Features__Order order = features_order(1, "");
-    struct flight flight = {.load = l};
-
-    for (unsigned i = 0; i < FLYING; i++)
-        assert_status(VC_OK,
-                      features_work_once_async(l->w->channel, &order, NULL,
-                                               flight_end, &flight, NULL));
-    fixture_await(&flight.ends, FLYING);
-}
-
-static enum vc_status
-load_up(struct load *l)
-{
-    struct suite_streams_up_client_stream *stream;
-    Suite__EchoRequest request = SUITE__ECHO_REQUEST__INIT;
-    Suite__EchoReply *reply = NULL;
-    enum vc_status status = suite_streams_up(l->w->channel, NULL, &stream);
-    uint8_t bytes[100] = {0};
-
-    assert_status(VC_OK, status);
-    request.payload.data = bytes;
-    request.payload.len = sizeof bytes;
-    for (unsigned i = 0; i < MESSAGES && status == VC_OK; i++)
-        status = suite_streams_up_send(stream, &request);
-    if (status == VC_OK)
-        status = suite_streams_up_finish(stream, &reply);
-    if (status == VC_OK)
-        assert_int_equal(MESSAGES * sizeof bytes, reply->tag);
-    vc_message_free(reply);
-    suite_streams_up_close(stream);
-    return status;
-}
-
-static enum vc_status
-load_down(struct load *l)
-{
-    struct suite_streams_down_client_stream *stream;
-    Suite__EchoRequest request = SUITE__ECHO_REQUEST__INIT;
-    Suite__EchoReply *reply;
-    enum vc_status status;
-    unsigned n = 0;
-
-    request.reply_size = MESSAGES;
-    status = suite_streams_down(l->w->channel, &request, NULL, &stream);
-    assert_status(VC_OK, status);
-    while ((status = suite_streams_down_receive(stream, &reply)) == VC_OK &&
-           reply != NULL) {
-        n++;
-        vc_message_free(reply);
-    }
-    if (status == VC_OK)
-        assert_int_equal(MESSAGES, n);
-    suite_streams_down_close(stream);
-    return status;
-}
-
-/* Sends a message, and waits for the answer. */
-static enum vc_status
-talk(struct suite_streams_talk_client_stream *stream, uint64_t tag)
-{
-    Suite__EchoRequest request = SUITE__ECHO_REQUEST__INIT;
-    Suite__EchoReply *reply = NULL;
-    enum vc_status status;
-
-    request.tag = tag;
-    status = suite_streams_talk_send(stream, &request);
-    if (status == VC_OK)
-        status = suite_streams_talk_receive(stream, &reply);
-    if (status == VC_OK && reply != NULL)
-        assert_int_equal(tag, reply->tag);
-    vc_message_free(reply);
-    return status;
-}
-
-static enum vc_status
-load_talk(struct load *l)
-{
-    struct suite_streams_talk_client_stream *stream;
-    enum vc_status status = suite_streams_talk(l->w->channel, NULL, &stream);
-
-    assert_status(VC_OK, status);
-    for (unsigned i = 0; i < MESSAGES && status == VC_OK; i++)
-        status = talk(stream, 10 + i);
-    if (status == VC_OK)
-        status = suite_streams_talk_finish(stream);
-    suite_streams_talk_close(stream);
-    return status;
-}
-
-static void
-load_once(struct load *l, enum what what)
-{
-    switch (what) {
-    case CALL:
-        load_note(l, resolved_call(l->w, NULL, NULL));
-        break;
-    case ASYNC:
-        load_async(l);
-        break;
-    case UP:
-        load_note(l, load_up(l));
-        break;
-    case DOWN:
-        load_note(l, load_down(l));
-        break;
-    case TALK:
-    case N_WHATS:
-        load_note(l, load_talk(l));
-        break;
-    }
-}
-
-static void *
-load_main(void *arg)
-{
-    struct load_thread th = *(struct load_thread *)arg;
-
-    free(arg);
-    while (!atomic_load(&th.load->enough))
-        load_once(th.load, th.what);
-    return NULL;
-}
-
-static void
-load_start(struct load *l, struct resolved *w)
-{
-    memset(l, 0, sizeof *l);
-    pthread_mutex_init(&l->lock, NULL);
-    l->w = w;
-    for (unsigned i = 0; i < CALLERS + N_WHATS; i++) {
-        struct load_thread *th = malloc(sizeof *th);
-
-        assert_non_null(th);
-        th->load = l;
-        th->what = i < CALLERS ? CALL : (enum what)(i - CALLERS);
-        assert_int_equal(0,
-                         pthread_create(&l->threads[i], NULL, load_main, th));
-    }
-}
-
-/* Stops it; fails the test if anything has failed. Returns how many have
- * ended. */
-static unsigned
-load_stop(struct load *l)
-{
-    atomic_store(&l->enough, true);
-    for (unsigned i = 0; i < CALLERS + N_WHATS; i++)
-        pthread_join(l->threads[i], NULL);
-    if (atomic_load(&l->failed) > 0)
-        fail_msg("%u of %u have failed: %s", atomic_load(&l->failed),
-                 atomic_load(&l->ended), l->text);
-    return atomic_load(&l->ended);
-}
+#define CALLS 300u
 
 /* --- servers that come and go ---------------------------------------------- */
-
-static uint64_t
-served_by_all(const struct resolved *w)
-{
-    uint64_t n = 0;
-
-    for (unsigned i = 0; i < RESOLVED_SERVERS; i++)
-        n += resolved_served(w, i);
-    return n;
-}
-
-/* Those that are not in the set lose their connections, and get no call. */
-static void
-dropped_are_unused(const struct resolved *w, const char *set, struct load *l)
-{
-    uint64_t before[RESOLVED_SERVERS] = {0};
-
-    for (unsigned i = 0; i < RESOLVED_SERVERS; i++) {
-        if (strchr(set, '0' + (char)i) != NULL)
-            continue;
-        resolved_await_unused(w, i);
-        before[i] = resolved_served(w, i);
-    }
-    fixture_await(&l->ended, atomic_load(&l->ended) + 50);
-    for (unsigned i = 0; i < RESOLVED_SERVERS; i++) {
-        if (strchr(set, '0' + (char)i) == NULL)
-            assert_int_equal(before[i], resolved_served(w, i));
-    }
-}
-
-static void
-servers_come_and_go_and_no_call_is_lost(void **state)
-{
-    static const char *const sets[] = {"012", "12", "0", "201", "1", "20"};
-    static const char *const policies[] = {"round_robin", "pick_first",
-                                           "least_request"};
-
-    (void)state;
-    for (unsigned p = 0; p < 3; p++) {
-        struct resolved w;
-        struct load l;
-        unsigned n;
-
-        resolved_start(&w, policies[p]);
-        load_start(&l, &w);
-        for (unsigned i = 0; i < fixture_many(30, 600); i++) {
-            assert_status(VC_OK, resolved_set(&w, sets[i % 6]));
-            dropped_are_unused(&w, sets[i % 6], &l);
-        }
-        n = load_stop(&l);
-        assert_int_equal(n, served_by_all(&w));
-        assert_int_equal(0, resolved_counters(&w).calls_retried);
-        resolved_stop(&w);
-    }
-}
-
-/* The same without a wait in between: sets overtake each other. */
-static void
-sets_in_a_hurry_lose_no_call(void **state)
-{
-    static const char *const sets[] = {"012", "12", "0", "201", "1", "20"};
-    struct resolved w;
-    struct load l;
-    unsigned n;
-
-    (void)state;
-    resolved_start(&w, "round_robin");
-    load_start(&l, &w);
-    for (unsigned i = 0; i < fixture_many(1000, 20000); i++)
-        assert_status(VC_OK, resolved_set(&w, sets[i * 7 % 6]));
-    fixture_await(&l.ended, 500);
-    n = load_stop(&l);
-    assert_int_equal(n, served_by_all(&w));
-    resolved_stop(&w);
-}
 
 static void
 another_order_keeps_all_connections(void **state)
@@ -379,6 +97,24 @@ round_robin_gives_equal_shares_after_a_change(void **state)
 }
 
 /* --- what is under way at a server that is dropped -------------------------- */
+
+/* Sends a message, and waits for the answer. */
+static enum vc_status
+talk(struct suite_streams_talk_client_stream *stream, uint64_t tag)
+{
+    Suite__EchoRequest request = SUITE__ECHO_REQUEST__INIT;
+    Suite__EchoReply *reply = NULL;
+    enum vc_status status;
+
+    request.tag = tag;
+    status = suite_streams_talk_send(stream, &request);
+    if (status == VC_OK)
+        status = suite_streams_talk_receive(stream, &reply);
+    if (status == VC_OK && reply != NULL)
+        assert_int_equal(tag, reply->tag);
+    vc_message_free(reply);
+    return status;
+}
 
 /* A stream and a call at server 0, which is dropped meanwhile. */
 struct under_way {
@@ -526,6 +262,84 @@ a_deadline_after_its_server_was_freed_harms_nothing(void **state)
     suite_streams_down_resume(stream);
     fixture_await(&end.ends, 1);
     suite_streams_down_close(stream);
+    resolved_stop(&w);
+}
+
+/* --- connecting and describing ---------------------------------------------- */
+
+/* Connects on a thread of its own. */
+static void *
+connecting_main(void *arg)
+{
+    struct caller *c = arg;
+
+    atomic_store(&c->tid, (int)syscall(SYS_gettid));
+    fixture_tell(&c->started);
+    c->status = vc_channel_connect(c->channel, &suite_probe_service);
+    snprintf(c->text, sizeof c->text, "%s", vc_error());
+    return NULL;
+}
+
+/* Returns when it waits. */
+static void
+connecting_start(struct caller *c, struct resolved *w)
+{
+    memset(c, 0, sizeof *c);
+    c->channel = w->channel;
+    assert_int_equal(0, pthread_create(&c->thread, NULL, connecting_main, c));
+    caller_await_asleep(c);
+}
+
+static void
+connecting_waits_for_the_servers_too(void **state)
+{
+    struct caller c;
+    struct resolved w;
+
+    (void)state;
+    resolved_start(&w, "round_robin");
+    resolved_described(&w, "no servers: not known yet");
+    connecting_start(&c, &w);
+    resolved_server_stop(&w, 0);
+    assert_status(VC_OK, resolved_set(&w, "01"));
+    pthread_join(c.thread, NULL);
+    assert_status(VC_OK, c.status);
+    resolved_described(&w, "server 2 of 2, ");
+    resolved_described(&w, ": ready\n");
+    assert_status(VC_OK, vc_channel_connect(w.channel, &suite_probe_service));
+    assert_int_equal(1, resolved_counters(&w).links_made);
+    assert_status(VC_OK, resolved_set(&w, "0"));
+    assert_status(VC_UNAVAILABLE,
+                  vc_channel_connect(w.channel, &suite_probe_service));
+    resolved_described(&w, "server 1 of 1, ");
+    resolved_described(&w, ": failing\n");
+    resolved_stop(&w);
+}
+
+static void
+connecting_ends_with_a_failure_or_the_channel(void **state)
+{
+    struct caller c;
+    struct resolved w;
+
+    (void)state;
+    resolved_start(&w, NULL);
+    connecting_start(&c, &w);
+    vc_resolver_fail(app.resolver, "no one is in");
+    pthread_join(c.thread, NULL);
+    assert_status(VC_UNAVAILABLE, c.status);
+    assert_non_null(strstr(c.text, "no one is in"));
+    assert_status(VC_UNAVAILABLE,
+                  vc_channel_connect(w.channel, &suite_probe_service));
+    resolved_says("no one is in");
+    vc_channel_close(w.channel);
+    resolved_open(&w, NULL);
+    connecting_start(&c, &w);
+    resolved_described(&w, "no servers: not known yet");
+    vc_channel_close(w.channel);
+    pthread_join(c.thread, NULL);
+    assert_status(VC_CANCELLED, c.status);
+    w.channel = NULL;
     resolved_stop(&w);
 }
 
@@ -759,8 +573,6 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        T(servers_come_and_go_and_no_call_is_lost),
-        T(sets_in_a_hurry_lose_no_call),
         T(another_order_keeps_all_connections),
         T(pick_first_stays_with_its_server_until_that_is_dropped),
         T(round_robin_gives_equal_shares_after_a_change),
@@ -768,6 +580,8 @@ main(void)
         T(closing_the_channel_ends_it_there_too),
         T(a_dropped_server_that_is_back_keeps_what_it_has),
         T(a_deadline_after_its_server_was_freed_harms_nothing),
+        T(connecting_waits_for_the_servers_too),
+        T(connecting_ends_with_a_failure_or_the_channel),
         T(the_resolver_is_asked_again_once_a_second_at_most),
         T(a_channel_is_closed_at_any_moment_of_its_changes),
         T(two_channels_to_one_server_are_closed_at_a_time),
