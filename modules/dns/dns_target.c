@@ -25,20 +25,17 @@ struct dns_part {
 /* A target that is being read. */
 struct dns_reading {
     struct vc__dns_target *target;
-    const char *text;
     char *why;
 };
 
-/* Says what is wrong. Returns false. */
+/* Says what is wrong; the library names the target. Returns false. */
 static bool __attribute__((format(printf, 2, 3)))
 target_refuse(const struct dns_reading *r, const char *format, ...)
 {
-    int n = snprintf(r->why, VC__DNS_WHY,
-                     "target \"%.200s\": ", r->text == NULL ? "" : r->text);
     va_list args;
 
     va_start(args, format);
-    vsnprintf(r->why + n, VC__DNS_WHY - (size_t)n, format, args);
+    vsnprintf(r->why, VC__DNS_WHY, format, args);
     va_end(args);
     return false;
 }
@@ -293,7 +290,7 @@ bool
 vc__dns_target_parse(struct vc__dns_target *target, const char *text,
                      char why[VC__DNS_WHY])
 {
-    const struct dns_reading r = {target, text, why};
+    const struct dns_reading r = {target, why};
     struct dns_part rest, names;
 
     *target = (struct vc__dns_target){.n = 0};

@@ -137,7 +137,7 @@ malformed_ones_are_refused_with_what_is_wrong(void **state)
 
         if (vc__dns_target_parse(&t, bad[i].text, why))
             fail_msg("%s is taken", bad[i].text);
-        if (strstr(why, bad[i].why) == NULL || strstr(why, bad[i].text) == NULL)
+        if (strstr(why, bad[i].why) == NULL)
             fail_msg("%s: says %s", bad[i].text, why);
     }
 }
