@@ -15,6 +15,7 @@ struct entry {
     struct vc__pool pool;
     struct cds_list_head node;
     unsigned users;
+    bool retired;                /* not in the list any more */
     void (*closed)(void *owner); /* of vc__pools_close() */
     void *owner;
 };
@@ -122,6 +123,31 @@ vc__pools_get(struct vc__pools *ps, const struct vc__pool_opts *opts)
     return e == NULL ? NULL : &e->pool;
 }
 
+/* For vc__pools_retire() and vc__pools_leave(), under the lock: no other channel
+ * gets the pool from now on. */
+static void
+entry_unlist(struct entry *e)
+{
+    if (!e->retired)
+        cds_list_del(&e->node);
+    e->retired = true;
+}
+
+void
+vc__pools_retire(struct vc__pools *ps, struct vc__pool *pool)
+{
+    struct entry *e = caa_container_of(pool, struct entry, pool);
+    bool only;
+
+    pthread_mutex_lock(&ps->lock);
+    only = e->users == 1;
+    if (only)
+        entry_unlist(e);
+    pthread_mutex_unlock(&ps->lock);
+    if (only)
+        vc__pool_shut(pool);
+}
+
 bool
 vc__pools_leave(struct vc__pools *ps, struct vc__pool *pool)
 {
@@ -131,7 +157,7 @@ vc__pools_leave(struct vc__pools *ps, struct vc__pool *pool)
     pthread_mutex_lock(&ps->lock);
     last = --e->users == 0;
     if (last)
-        cds_list_del(&e->node);
+        entry_unlist(e);
     pthread_mutex_unlock(&ps->lock);
     if (last)
         vc__pool_shut(pool);

@@ -32,6 +32,10 @@ void vc__pools_fini(struct vc__pools *ps);
 struct vc__pool *vc__pools_get(struct vc__pools *ps,
                                const struct vc__pool_opts *opts);
 
+/* The caller is about to leave. If it is the only user, the pool accepts no more
+ * requests, and no other channel gets it. So its sessions end with their links,
+ * without a CLOSE for each. Called by vc_channel_close(). */
+void vc__pools_retire(struct vc__pools *ps, struct vc__pool *pool);
 /* Leaves the pool. Returns true for the last user: the pool then accepts no
  * more requests, and once its clients are closed, the caller must call
  * vc__pools_close(). */

@@ -136,6 +136,7 @@ vc__subchannel_client(struct vc__subchannel *s,
 void
 vc__subchannel_cancel(struct vc__subchannel *s, const void *owner)
 {
+    vc__pools_retire(s->pools, s->pool);
     for (struct vc__client *cl = atomic_load(&s->clients); cl != NULL;
          cl = cl->next)
         vc__client_close(cl);
