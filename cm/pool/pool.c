@@ -121,6 +121,10 @@ vc__pool_waiters_wake(struct cds_list_head *waiters,
 void
 vc__pool_waiters_take(struct vc__pool *p, struct cds_list_head *out)
 {
+    struct vc__pool_waiter *w;
+
+    cds_list_for_each_entry (w, &p->connecting, node)
+        w->taken = true;
     cds_list_splice(&p->connecting, out);
     CDS_INIT_LIST_HEAD(&p->connecting);
 }
@@ -456,6 +460,26 @@ connect_join(struct vc__pool *p, const struct vc_service *service,
     return wait;
 }
 
+/* For vc__pool_connect(), of a pool that leads nowhere: it has waited long
+ * enough. False if w is about to be woken. */
+static bool
+connect_leave(struct vc__pool *p, struct vc__pool_waiter *w)
+{
+    bool leaves;
+
+    pthread_mutex_lock(&p->lock);
+    leaves = !w->taken;
+    if (leaves) {
+        cds_list_del(&w->node);
+        vc__error_put(&w->error, VC_UNAVAILABLE,
+                      "the servers of the channel were not known within %u ms: "
+                      "its resolver has not answered",
+                      p->opts.connect_ms);
+    }
+    pthread_mutex_unlock(&p->lock);
+    return leaves;
+}
+
 enum vc_status
 vc__pool_connect(struct vc__pool *p, const struct vc_service *service,
                  const void *owner, const atomic_bool *closing)
@@ -463,10 +487,16 @@ vc__pool_connect(struct vc__pool *p, const struct vc_service *service,
     struct vc__pool_waiter w = {
         .owner = owner, .service = service, .error = {.status = VC_OK}};
 
-    vc__engine_catch_up(p->engine, vc__now());
+    uint64_t now = vc__now(), until = VC__FOREVER;
+
+    /* Connecting always ends, as every step of it has a timer; but a resolver
+     * may say nothing. */
+    if (p->opts.nowhere)
+        until = now + (uint64_t)p->opts.connect_ms * 1000u;
+    vc__engine_catch_up(p->engine, now);
     vc__waiter_init(&w.waiter);
-    /* Connecting always ends: every step of it has a timer. */
-    if (connect_join(p, service, closing, &w))
+    if (connect_join(p, service, closing, &w) &&
+        !vc__engine_wait(p->engine, &w.waiter, until) && !connect_leave(p, &w))
         vc__engine_wait(p->engine, &w.waiter, VC__FOREVER);
     return w.error.status == VC_OK ? VC_OK : vc__error_raise(&w.error);
 }
@@ -482,6 +512,7 @@ vc__pool_cancel(struct vc__pool *p, const void *owner)
     pthread_mutex_lock(&p->lock);
     cds_list_for_each_entry_safe (w, next, &p->connecting, node) {
         if (w->owner == owner) {
+            w->taken = true;
             cds_list_del(&w->node);
             cds_list_add(&w->node, &cancelled);
         }

@@ -73,6 +73,7 @@ struct vc__pool_waiter {
     struct cds_list_head node;
     const void *owner;
     const struct vc_service *service;
+    bool taken;             /* the pool's lock: it is about to be woken */
     struct vc__error error; /* status is VC_OK if a link is up */
 };
 

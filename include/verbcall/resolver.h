@@ -37,7 +37,9 @@ struct vc_endpoint {
     const char *target;
 
     /* Its share of the calls by weighted_round_robin, 1..1000000, default 1:
-     * a server of weight 2 gets twice as many as one of weight 1. */
+     * a server of weight 2 gets twice as many as one of weight 1. As in gRPC's
+     * A58, more than 10 times the mean of all counts as that, and less than a
+     * hundredth of it, too. */
     uint32_t weight;
 
     /* For the policy priority, 0..255, 0 first: a server gets calls only while
@@ -121,7 +123,8 @@ VC_API void vc_resolver_fail(struct vc_resolver *r, const char *why);
 
 /* vc_resolver_watch - from now on ready() is called, with the resolver's state,
  * when fd can be read, and if `writes` is true also when it can be written; as
- * often as that stays so. It replaces what was said of this fd before. Of at
+ * often as that stays so, and perhaps once without reason: fd must not block.
+ * It replaces what was said of this fd before. Of at
  * most 16 descriptors. On the engine's thread only: in again(), ready() and
  * fire(). In open() ask for fire() in 0 ms instead.
  * VC_RESOURCE_EXHAUSTED there are 16 already, or the kernel refuses more */

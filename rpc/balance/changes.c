@@ -36,7 +36,7 @@ vc__changes_have(struct vc__changes *ch)
     return known;
 }
 
-/* --- making a set: for vc__changes_set(), under the lock ------------------- */
+/* --- making a set: for vc__changes_set(), under `changing` ----------------- */
 
 /* The server of this target in the present set, which looks first where it
  * mostly is: at place i. NULL: there is none. */
@@ -65,10 +65,13 @@ server_make(struct vc__changes *ch, const char *target)
     if (vc__target_opts_fill(&ch->opts, &opts, target) != VC_OK)
         return NULL;
     s = vc__servers_add(ch->servers, &opts);
-    if (s == NULL)
+    if (s == NULL) {
         vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
-    else
-        cds_list_add_tail(&s->node, &ch->alive);
+        return NULL;
+    }
+    pthread_mutex_lock(&ch->lock);
+    cds_list_add_tail(&s->node, &ch->alive);
+    pthread_mutex_unlock(&ch->lock);
     return s;
 }
 
@@ -134,6 +137,9 @@ set_drop(struct vc__changes *ch, const struct vc__server_set *set,
         /* Acquire: pairs with vc__subchannel_hold(). */
         atomic_load_explicit(&set->sub[i]->users, memory_order_acquire);
         if (set->sub[i]->round != ch->round) {
+            /* Relaxed: a stream that sees it late tries there once more. */
+            atomic_store_explicit(&set->sub[i]->dropped, true,
+                                  memory_order_relaxed);
             vc__subchannel_put(set->sub[i]);
             tally->gone++;
         }
@@ -153,20 +159,31 @@ set_undo(struct vc__changes *ch, struct vc__server_set *set)
     vc__server_set_free(set);
 }
 
-/* Replaces the set, and drops what is only in the former one. */
-static void
+/* Replaces the set, and drops what is only in the former one. Returns the place
+ * where calls have waited for servers, held, if these are the first; else
+ * NULL. */
+static struct vc__subchannel *
 set_publish(struct vc__changes *ch, struct vc__server_set *set,
             struct tally *tally)
 {
     struct vc__server_set *former = atomic_load(&ch->servers->set);
+    struct vc__subchannel *nowhere;
 
+    pthread_mutex_lock(&ch->lock);
     /* Release: pairs with the load in vc__servers_pick(). */
     atomic_store_explicit(&ch->servers->set, set, memory_order_release);
     vc__picker_moved(&ch->servers->picker, former, set);
+    ch->failure.status = VC_OK;
+    ch->known = true;
+    nowhere = ch->nowhere;
+    ch->nowhere = NULL;
+    if (nowhere != NULL)
+        vc__subchannel_hold(nowhere);
+    pthread_mutex_unlock(&ch->lock);
     synchronize_rcu();
     set_drop(ch, former, tally);
     vc__server_set_free(former);
-    ch->failure.status = VC_OK;
+    return nowhere;
 }
 
 /* Logs a change, if it was one. */
@@ -182,27 +199,16 @@ change_log(const struct vc__changes *ch, unsigned n, const struct tally *tally)
 
 /* --- changing -------------------------------------------------------------- */
 
-/* Ends the calls that wait for servers: those that may go to one, with `why`
- * that says so, do. Under the lock. */
+/* There are servers: the calls that have waited go to them. Puts `nowhere`. */
 static void
-nowhere_end(struct vc__changes *ch, const struct vc__error *why)
-{
-    if (ch->nowhere != NULL)
-        vc__pool_nowhere_fail(ch->nowhere->pool, why);
-}
-
-/* There are servers: the place where calls waited for them is dropped. Under
- * the lock. */
-static void
-servers_known(struct vc__changes *ch)
+waiting_end(struct vc__changes *ch, struct vc__subchannel *nowhere)
 {
     struct vc__error why;
 
     vc__error_put(&why, VC_UNAVAILABLE, "%.200s: the servers are known since",
                   ch->target);
-    nowhere_end(ch, &why);
-    ch->nowhere = NULL;
-    ch->known = true;
+    vc__pool_nowhere_fail(nowhere->pool, &why);
+    vc__subchannel_put(nowhere);
 }
 
 enum vc_status
@@ -215,24 +221,19 @@ vc__changes_set(struct vc__changes *ch, struct vc__endpoint *endpoints,
 
     if (set == NULL)
         return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
-    pthread_mutex_lock(&ch->lock);
+    pthread_mutex_lock(&ch->changing);
     ch->round++;
     if (!set_fill(ch, set, n, &tally)) {
         set_undo(ch, set);
-        pthread_mutex_unlock(&ch->lock);
+        pthread_mutex_unlock(&ch->changing);
         return vc__error_last()->status;
     }
-    nowhere = ch->nowhere;
-    if (nowhere != NULL)
-        vc__subchannel_hold(nowhere); /* set_publish() drops it */
-    set_publish(ch, set, &tally);
-    tally.gone -= nowhere != NULL;
-    if (nowhere != NULL) {
-        servers_known(ch);
-        vc__subchannel_put(nowhere);
-    }
     n = set->n;
-    pthread_mutex_unlock(&ch->lock);
+    nowhere = set_publish(ch, set, &tally);
+    tally.gone -= nowhere != NULL;
+    if (nowhere != NULL)
+        waiting_end(ch, nowhere);
+    pthread_mutex_unlock(&ch->changing);
     change_log(ch, n, &tally);
     return VC_OK;
 }
@@ -248,7 +249,8 @@ vc__changes_fail(struct vc__changes *ch, const char *why)
     again = ch->failure.status != VC_OK &&
             strcmp(ch->failure.text, error.text) == 0;
     ch->failure = error;
-    nowhere_end(ch, &error);
+    if (ch->nowhere != NULL)
+        vc__pool_nowhere_fail(ch->nowhere->pool, &error);
     pthread_mutex_unlock(&ch->lock);
     if (!again && vc__log_wants(ch->log, VC__LOG_RESOLVER))
         vc__log(ch->log, VC__LOG_RESOLVER, "channel to %.200s: %s", ch->target,
@@ -267,10 +269,13 @@ vc__changes_again(struct vc__changes *ch, uint64_t now)
 size_t
 vc__changes_describe(const struct vc__changes *ch, char *text, size_t size)
 {
-    const char *why =
-        ch->failure.status == VC_OK ? "not known yet" : ch->failure.text;
+    bool fails = ch->failure.status != VC_OK;
 
-    return (size_t)snprintf(text, size, "no servers: %s\n", why);
+    if (ch->known && !fails)
+        return 0;
+    return (size_t)snprintf(text, size, "%s: %s\n",
+                            ch->known ? "the resolver" : "no servers",
+                            fails ? ch->failure.text : "not known yet");
 }
 
 /* --- opening and closing --------------------------------------------------- */
@@ -312,6 +317,7 @@ changes_new(struct vc__servers *sv, const char *target,
     ch->log = sv->engine->log;
     ch->target = strdup(target);
     pthread_mutex_init(&ch->lock, NULL);
+    pthread_mutex_init(&ch->changing, NULL);
     CDS_INIT_LIST_HEAD(&ch->alive);
     if (ch->target != NULL && nowhere_open(ch))
         return ch;
@@ -391,9 +397,7 @@ vc__changes_cancel(struct vc__changes *ch, const void *owner)
 {
     struct vc__subchannel *s;
 
-    pthread_mutex_lock(&ch->lock);
-    ch->round++;
-    pthread_mutex_unlock(&ch->lock);
+    ch->round++; /* nothing changes any more */
     while ((s = alive_take(ch)) != NULL) {
         vc__subchannel_cancel(s, owner);
         vc__subchannel_put(s);
@@ -415,5 +419,6 @@ vc__changes_free(struct vc__changes *ch)
         return;
     free(ch->target);
     pthread_mutex_destroy(&ch->lock);
+    pthread_mutex_destroy(&ch->changing);
     free(ch);
 }

@@ -25,9 +25,14 @@ struct vc__changes {
     struct vc_resolver *resolver; /* NULL: it could not be opened */
     char *target;
 
+    /* Held by one change at a time, while it makes a set and waits for readers
+     * of the former one: the holder does not wait for that. Taken before
+     * `lock`. */
+    pthread_mutex_t changing;
+    unsigned round; /* changing; counts changes */
+
     pthread_mutex_t lock;
     struct cds_list_head alive;     /* lock; subchannels, also dropped ones */
-    unsigned round;                 /* lock; counts changes */
     bool known;                     /* lock; there are servers */
     struct vc__subchannel *nowhere; /* lock; NULL: dropped */
     struct vc__error failure;       /* lock; the last, or VC_OK */
@@ -58,7 +63,8 @@ void vc__changes_lock(struct vc__changes *ch);
 void vc__changes_unlock(struct vc__changes *ch);
 /* True once there are servers. */
 bool vc__changes_have(struct vc__changes *ch);
-/* For vc_channel_describe() before there are servers. Under the lock. */
+/* For vc_channel_describe(): a line if there are no servers, or the resolver has
+ * no answer. Under the lock. */
 size_t vc__changes_describe(const struct vc__changes *ch, char *text,
                             size_t size);
 

@@ -67,8 +67,11 @@ set_sweep(struct vc__ejections *ej, const struct vc__server_set *set,
 
     for (unsigned i = 0; i < set->n; i++)
         all[i] = &set->sub[i]->outlier;
-    vc__outlier_sweep(all, set->n, &ej->policy, vc__now(), &ej->seed,
-                      &ej->counts);
+    if (set->n > 1)
+        vc__outlier_sweep(all, set->n, &ej->policy, vc__now(), &ej->seed,
+                          &ej->counts);
+    else /* there is nothing to compare it with */
+        vc__outlier_reset(all, set->n);
     for (unsigned i = 0; i < set->n; i++) {
         if (set->sub[i]->outlier.change == VC__OUTLIER_SAME)
             continue;

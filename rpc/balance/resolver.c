@@ -163,7 +163,9 @@ watch_on_ready(struct vc__source *s)
 {
     struct watch *w = caa_container_of(s, struct watch, source);
 
-    w->ready(w->resolver->state, s->fd);
+    /* The engine reports several events at a time: it may be forgotten since. */
+    if (s->fd >= 0)
+        w->ready(w->resolver->state, s->fd);
 }
 
 /* The watch of this descriptor; of -1: a free one. NULL: there is none. */

@@ -207,6 +207,17 @@ vc__servers_exit(const struct vc__servers *sv)
         vc__changes_unlock(sv->changes);
 }
 
+/* For vc__servers_elsewhere(): true if the pool is that of one of the servers. */
+static bool
+server_has(const struct vc__server_set *set, const struct vc__pool *pool)
+{
+    for (unsigned i = 0; i < set->n; i++) {
+        if (set->sub[i]->pool == pool)
+            return true;
+    }
+    return false;
+}
+
 bool
 vc__servers_elsewhere(struct vc__servers *sv, const struct vc__pool *before,
                       unsigned moved)
@@ -220,7 +231,7 @@ vc__servers_elsewhere(struct vc__servers *sv, const struct vc__pool *before,
     if (before != NULL && before->opts.nowhere)
         elsewhere = set->sub[0]->pool != before; /* they are known now */
     else
-        elsewhere = (moved + 1 < set->n || sv->changes != NULL) &&
+        elsewhere = (moved + 1 < set->n || !server_has(set, before)) &&
                     vc__picker_elsewhere(set, before);
     vc__servers_exit(sv);
     return elsewhere;
@@ -298,7 +309,7 @@ server_describe(const struct vc__servers *sv, const struct vc__server_set *set,
     if (sv->only != NULL)
         return vc__pool_describe(pool, text, size);
     if (pool->opts.nowhere)
-        return vc__changes_describe(sv->changes, text, size);
+        return 0; /* vc__changes_describe() says so */
     vc__target_text(&pool->opts.target, target);
     len = (size_t)snprintf(text, size, "server %u of %u, %s: %s\n", i + 1,
                            set->n, target,
@@ -321,6 +332,12 @@ vc__servers_describe(const struct vc__servers *sv, char *text, size_t size)
 
         len += server_describe(sv, set, i, size == 0 ? text : text + used,
                                size - used);
+    }
+    if (sv->changes != NULL) {
+        size_t used = len < size ? len : size;
+
+        len += vc__changes_describe(sv->changes, size == 0 ? text : text + used,
+                                    size - used);
     }
     vc__servers_exit(sv);
     return len;

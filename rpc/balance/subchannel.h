@@ -35,9 +35,10 @@ struct vc__subchannel {
     void (*gone)(struct vc__subchannel *s);
     void *owner; /* for gone() */
 
-    /* Of rpc/balance/changes.c, under its lock. */
-    struct cds_list_head node;
-    unsigned round; /* of the last change that has named it */
+    /* Of rpc/balance/changes.c. */
+    struct cds_list_head node; /* its lock */
+    unsigned round;      /* of the last change that has named it; `changing` */
+    atomic_bool dropped; /* it is no server of the channel any more */
 };
 
 /* What the clients of a channel have in common. */

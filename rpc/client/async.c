@@ -155,6 +155,16 @@ give_up(struct vc_async *a, enum vc_outcome *outcome)
     return attempt_give_up(a, outcome);
 }
 
+/* When the timer of an attempt must fire first: for its hedge, if it is to have
+ * one, or at the deadline. */
+static uint64_t
+first_due(const struct vc_async *a)
+{
+    uint64_t hedge = vc__after_ms(a->attempts.began, a->hedge_ms);
+
+    return a->hedge_ms > 0 && hedge < a->attempts.due ? hedge : a->attempts.due;
+}
+
 static void async_on_timer(struct vc__timer *timer);
 
 /* Starts or moves the call's timer. If memory is short the call ends. */
@@ -200,7 +210,9 @@ async_resume(struct vc_async *a)
     a->attempts.began = now;
     a->flying = true;
     vc__attempt_start(&a->attempt, now, a->attempts.due);
-    async_timer_set(a, a->attempts.due);
+    /* Only the first attempt has a hedge: also if it had to wait for servers. */
+    async_timer_set(a,
+                    a->attempts.number == 1 ? first_due(a) : a->attempts.due);
 }
 
 /* fire() of the call's timer: the deadline, the next attempt or the hedge is
@@ -214,7 +226,7 @@ async_on_timer(struct vc__timer *timer)
         async_resume(a);
     } else if (a->hedge_ms > 0 && vc__now() < a->attempts.due) {
         vc__hedge_begin(a);
-        async_timer_set(a, a->attempts.due);
+        async_timer_set(a, first_due(a));
     } else {
         async_expire(a);
     }
@@ -296,15 +308,6 @@ hedge_over(struct vc_async *a)
         hedge_won(a);
     else if (!a->flying && a->state == VC__ASYNC_RUNNING)
         attempts_failed(a);
-}
-
-/* When the timer must fire first. */
-static uint64_t
-first_due(const struct vc_async *a)
-{
-    uint64_t hedge = vc__after_ms(a->attempts.began, a->hedge_ms);
-
-    return a->hedge_ms > 0 && hedge < a->attempts.due ? hedge : a->attempts.due;
 }
 
 /* Called by on_told() while the call is cancelled, started and not over: ends

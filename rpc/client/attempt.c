@@ -461,17 +461,22 @@ is_throttled(struct vc_channel *channel, struct vc__pool *pool, uint64_t now)
 }
 
 /* For vc__attempt_start(): the attempt may end, and be freed, before this
- * returns, so its server is held. */
+ * returns, so its server is held, and the channel entered. */
 static inline void
 attempt_send(struct vc__attempt *u)
 {
     struct vc__subchannel *held = u->held;
+    struct vc_channel *channel = u->channel;
 
-    if (held != NULL)
-        vc__subchannel_hold(held);
+    if (held == NULL) {
+        vc__client_start(u->client, &u->request);
+        return;
+    }
+    vc__channel_enter(channel);
+    vc__subchannel_hold(held);
     vc__client_start(u->client, &u->request);
-    if (held != NULL)
-        vc__subchannel_put(held);
+    vc__subchannel_put(held);
+    vc__channel_leave(channel);
 }
 
 void

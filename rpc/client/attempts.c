@@ -135,8 +135,8 @@ vc__attempts_next(struct vc__attempts *a, struct vc__attempt *u,
 
     if (retry == VC__RETRY_STARVED)
         vc__channel_count(c, VC__POOL_CALLS_NOT_RETRIED);
-    if (retry == VC__RETRY_ELSEWHERE && facts.nowhere)
-        return true; /* there was no attempt yet */
+    if (facts.nowhere) /* there was no attempt yet */
+        return retry != VC__RETRY_NO;
     if (u->error.status == VC_UNAVAILABLE)
         vc__channel_lost(c, now);
     if (retry != VC__RETRY_AGAIN && retry != VC__RETRY_ELSEWHERE)

@@ -30,8 +30,15 @@ hedge_on_ended(struct vc__attempt *u)
 void
 vc__hedge_begin(struct vc_async *a)
 {
-    struct vc__hedge *h = malloc(sizeof *h);
+    struct vc__hedge *h;
 
+    /* It waits until the servers are known: the hedge comes after that. */
+    if (a->flying && a->attempt.client != NULL &&
+        a->attempt.client->pool->opts.nowhere) {
+        a->attempts.began = vc__now();
+        return;
+    }
+    h = malloc(sizeof *h);
     a->hedge_ms = 0;
     /* Without an attempt under way no hedge is needed. */
     if (h == NULL || !a->flying ||

@@ -125,6 +125,8 @@ vc__retry_again(const struct vc__retry_policy *policy,
         *wait_us = wait < f->left_us ? wait : f->left_us;
         return f->left_us > 0 ? VC__RETRY_AGAIN : VC__RETRY_NO;
     }
+    if (f->nowhere)
+        return VC__RETRY_NO;
     budget_move(budget, VC__RETRY_COST);
     if (f->call_flags & VC_CALL_NO_RETRY || f->attempt >= policy->max_attempts)
         return VC__RETRY_NO;

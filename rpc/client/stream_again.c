@@ -138,7 +138,7 @@ rest_take(struct vc__client_stream *c, bool starts)
     if (mine)
         c->resting = false;
     if (mine && starts)
-        c->started = false;
+        c->starting++;
     pthread_mutex_unlock(&c->stream.lock);
     return mine;
 }
@@ -274,19 +274,28 @@ renewed_new(struct vc__client_stream *c)
     return r;
 }
 
-/* For stream_again_resume(): makes the CALL of the next attempt, to a server
- * that is chosen now if none was known before. False if memory is short. */
+/* For stream_again_renew(): true if the call's server is none of the channel's
+ * any more. */
+static bool
+is_dropped(const struct vc__client_stream *c)
+{
+    return c->held != NULL &&
+           atomic_load_explicit(&c->held->dropped, memory_order_relaxed);
+}
+
+/* For stream_again_resume(): makes the CALL of the next attempt; to another
+ * server if none was known before, or the former one was dropped. False if
+ * memory is short. */
 static bool
 stream_again_renew(struct vc__client_stream *c, uint64_t now)
 {
+    bool nowhere = c->client->pool->opts.nowhere;
     struct renewed *r;
 
-    if (c->client->pool->opts.nowhere) {
-        if (!vc__client_stream_pick(c, now))
-            return false;
-    } else {
-        c->attempts.number++;
-    }
+    /* Its messages are parked, so no other thread uses the client. */
+    if ((nowhere || is_dropped(c)) && !vc__client_stream_pick(c, now))
+        return false;
+    c->attempts.number += !nowhere;
     r = renewed_new(c);
     if (r == NULL)
         return false;

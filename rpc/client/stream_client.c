@@ -48,8 +48,8 @@ vc__client_stream_end(struct vc__client_stream *c, enum vc__stream_event why,
     vc__attempts_end(&c->attempts);
     if (error->status == VC_OK)
         vc__retry_good(&c->channel->budget);
-    if (error->outcome != VC_OUTCOME_NOT_EXECUTED &&
-        error->status != VC_CANCELLED)
+    if (c->answered || (error->outcome != VC_OUTCOME_NOT_EXECUTED &&
+                        error->status != VC_CANCELLED))
         vc__servers_judge(&c->channel->servers, c->held,
                           error->status == VC_OK);
     vc__stream_end(&c->stream, why, error);
@@ -70,6 +70,7 @@ on_replied(struct vc__request *r, const struct vc__reply_frame *reply)
         caa_container_of(r, struct vc__client_stream, request);
     struct vc__error error;
 
+    c->answered = true;
     if (!vc__client_stream_reply(c, reply, &error) ||
         !vc__client_stream_again(c, &error))
         vc__client_stream_end(c, VC__STREAM_EV_REPLY, &error);
@@ -143,7 +144,7 @@ give_up_begin(struct vc__client_stream *c, const struct vc__error *error)
     enum give_up what = GIVE_UP_NOT;
 
     pthread_mutex_lock(&c->stream.lock);
-    if (!c->given_up && !c->started) {
+    if (!c->given_up && c->starting > 0) {
         give_up_later(c, error);
     } else if (!c->given_up) {
         what = vc__client_stream_rest_end(c) ? GIVE_UP_REST : GIVE_UP_CALL;
@@ -270,8 +271,8 @@ vc__client_stream_started(struct vc__client_stream *c)
     bool unwanted;
 
     pthread_mutex_lock(&c->stream.lock);
-    c->started = true;
-    unwanted = c->unwanted;
+    c->starting--;
+    unwanted = c->unwanted && c->starting == 0;
     if (unwanted)
         wish = c->wish;
     pthread_mutex_unlock(&c->stream.lock);
@@ -517,6 +518,7 @@ vc__client_stream_new(void)
     c->request.window = on_window;
     CDS_INIT_LIST_HEAD(&c->request.queued);
     atomic_init(&c->users, 2);
+    c->starting = 1;
     return c;
 }
 

@@ -40,15 +40,17 @@ struct vc__client_stream {
     const struct vc_method *type;
     bool given_up; /* the stream's lock: cancelled or expired */
     struct vc__reply_metadata
-        *initial; /* the same: metadata of the first message */
-    bool came;    /* the pool's lock: a message was received */
+        *initial;  /* the same: metadata of the first message */
+    bool came;     /* the pool's lock: a message was received */
+    bool answered; /* the holder's: the server has replied */
     struct vc__reply_metadata
         *reply_metadata;          /* the same: metadata of the reply, or NULL */
     struct vc__attempts attempts; /* deadline, retries, and cancellers */
     struct vc__cancelling cancelling; /* if cancellable, until its end */
     struct vc__task cancel;           /* cancels the call, on the holder */
     atomic_bool cancelled;            /* `cancel` was posted */
-    bool started;          /* the stream's lock: `client` has the attempt */
+    unsigned starting;     /* the stream's lock: starts that are under way; 0:
+                              `client` has the attempt */
     bool unwanted;         /* the same: to be cancelled once started */
     struct vc__error wish; /* the same: the error for that */
     bool over; /* the same: the call has ended, and the channel may be closed */

@@ -161,14 +161,16 @@ vc__client_stream_unhold(struct vc__client_stream *c)
 }
 
 /* Starts the call, which takes a reference, for stream_begin(). The call may be
- * cancelled as soon as it has joined. Holds the server meanwhile, as the call
- * may end. */
+ * cancelled as soon as it has joined. Holds the server, and has the channel
+ * entered, meanwhile, as the call may end. */
 static void
 call_start(struct vc__client_stream *c, uint64_t now,
            struct vc__stream_events *events)
 {
     struct vc__subchannel *held = c->held;
+    struct vc_channel *channel = c->channel;
 
+    vc__channel_enter(channel);
     if (held != NULL)
         vc__subchannel_hold(held);
     c->stream.due = c->call.due = c->attempts.due;
@@ -185,6 +187,7 @@ call_start(struct vc__client_stream *c, uint64_t now,
     vc__client_stream_started(c);
     if (held != NULL)
         vc__subchannel_put(held);
+    vc__channel_leave(channel);
 }
 
 /* Does all that may fail, for stream_begin(), with the channel entered. After
