@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "cm/connect/target.h"
+#include "transport/core/address.h"
 
 /* True if both are the same host's, whatever the ports. */
 static bool
@@ -72,6 +73,7 @@ static bool
 server_is_here(const struct vc__near *near, const char *text)
 {
     struct vc__target target;
+    const struct sockaddr *addr;
     struct vc__addrs addrs;
 
     if (strncmp(text, "shm:", 4) == 0 || strncmp(text, "inproc:", 7) == 0)
@@ -80,8 +82,11 @@ server_is_here(const struct vc__near *near, const char *text)
         return false;
     if (!vc__target_numeric(&target, &addrs))
         return name_is_here(target.host);
-    return addrs.n > 0 &&
-           address_is_here(near, (const struct sockaddr *)&addrs.addr[0]);
+    if (addrs.n == 0)
+        return false;
+    addr = (const struct sockaddr *)&addrs.addr[0];
+    /* Of 127.0.0.0/8 an interface has one address only. */
+    return vc__addr_is_loopback(addr) || address_is_here(near, addr);
 }
 
 unsigned
