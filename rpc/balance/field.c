@@ -10,7 +10,12 @@ vc__suits_of(const struct vc__subchannel *s, const struct vc__pick *pick)
     bool same = s->pool == pick->before;
     enum vc__pool_health health = vc__pool_health(s->pool);
 
-    if (health == VC__POOL_FAILING || vc__outlier_is_ejected(&s->outlier))
+    if (vc__outlier_is_ejected(&s->outlier)) {
+        if (health == VC__POOL_READY)
+            return same ? VC__SUITS_SAME_EJECTED : VC__SUITS_EJECTED;
+        health = VC__POOL_FAILING;
+    }
+    if (health == VC__POOL_FAILING)
         return same ? VC__SUITS_SAME_FAILING : VC__SUITS_FAILING;
     if (health == VC__POOL_READY)
         return same ? VC__SUITS_SAME : VC__SUITS;

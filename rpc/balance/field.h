@@ -24,7 +24,9 @@ enum vc__suits {
     VC__SUITS_SAME, /* the same, but the attempt before went there */
     VC__SUITS_SOON, /* it may be connected soon */
     VC__SUITS_SAME_SOON,
-    VC__SUITS_FAILING, /* it cannot be reached, or is ejected */
+    VC__SUITS_EJECTED, /* it is connected, but ejected as an outlier */
+    VC__SUITS_SAME_EJECTED,
+    VC__SUITS_FAILING, /* it cannot be reached; or is ejected, too */
     VC__SUITS_SAME_FAILING,
 };
 

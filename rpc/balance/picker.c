@@ -5,7 +5,7 @@
  * functions, directly or not, unless a comment says otherwise. */
 #include "rpc/balance/picker.h"
 
-/* So often, for each server, a server is drawn by weight that does not suit. */
+/* So often a server is drawn in turn, by weight, while it does not suit. */
 #define DRAWS 4u
 
 /* All servers of a set. */
@@ -31,7 +31,7 @@ pick_first(struct vc__picker *k, const struct vc__server_set *set,
     if (vc__suits_of(set->sub[at], pick) == VC__SUITS)
         return at;
     f = vc__field_of(set, range_all(set), false, pick);
-    if (f.suits >= VC__SUITS_FAILING)
+    if (f.suits >= VC__SUITS_EJECTED)
         vc__field_of(set, range_all(set), true, pick);
     if (vc__pool_health(set->sub[at]->pool) != VC__POOL_READY)
         atomic_store_explicit(&k->at, f.first, memory_order_relaxed);
@@ -60,16 +60,17 @@ field_survey(struct vc__picker *k, const struct vc__server_set *set,
 }
 
 /* The first tier that has a server which is connected or may be soon; if all
- * fail, all of them. A lower tier is connected only while those above it
- * fail. */
+ * fail, all of them. connects: a lower tier is connected only while those above
+ * it fail. Also for vc__picker_elsewhere(). */
 static struct vc__range
-tier_find(const struct vc__server_set *set, const struct vc__pick *pick)
+tier_find(const struct vc__server_set *set, bool connects,
+          const struct vc__pick *pick)
 {
     struct vc__range range = {0, 0};
 
-    for (unsigned i = 0; i < set->n_tiers; i++) {
+    for (unsigned i = 0; set->n_tiers > 1 && i < set->n_tiers; i++) {
         range = (struct vc__range){range.end, set->tier_end[i]};
-        if (vc__field_of(set, range, true, pick).suits < VC__SUITS_FAILING)
+        if (vc__field_of(set, range, connects, pick).suits < VC__SUITS_EJECTED)
             return range;
     }
     return range_all(set);
@@ -88,34 +89,58 @@ round_robin(struct vc__picker *k, const struct vc__server_set *set,
     if (atomic_load_explicit(&k->whole, memory_order_relaxed) &&
         vc__suits_of(set->sub[at % n], pick) == VC__SUITS)
         return at % n;
-    f = field_survey(
-        k, set, set->n_tiers > 1 ? tier_find(set, pick) : range_all(set), pick);
+    f = field_survey(k, set, tier_find(set, true, pick), pick);
     /* The hint is about the first tier. */
     if (set->n_tiers > 1 && f.first >= n)
         whole_set(k, false);
     return vc__field_get(&f, set, at % f.n, pick);
 }
 
-/* Draws a server by the weights, and again while it is not the best there is.
- * So the others share its calls by their weights. */
+/* One of the field by chance, by the weights. */
+static unsigned
+weight_draw(const struct vc__field *f, const struct vc__server_set *set,
+            const struct vc__pick *pick)
+{
+    unsigned at = f->first;
+    uint64_t sum = 0, point;
+
+    for (unsigned i = f->first; i < f->end; i++)
+        if (vc__suits_of(set->sub[i], pick) == f->suits)
+            sum += set->stride->weights[i];
+    point = (pick->seed >> 32) * sum >> 32;
+    for (unsigned i = f->first; i < f->end; i++) {
+        /* They may have changed meanwhile: then the last is as good. */
+        if (vc__suits_of(set->sub[i], pick) != f->suits)
+            continue;
+        at = i;
+        if (point < set->stride->weights[i])
+            break;
+        point -= set->stride->weights[i];
+    }
+    return at;
+}
+
+/* Draws a server in turn by the weights, and again while it is not the best
+ * there is: so the others share its calls by their weights. If a heavy one has
+ * most turns and does not suit, chance decides, by the weights of the others. */
 static unsigned
 weighted_round_robin(struct vc__picker *k, const struct vc__server_set *set,
                      const struct vc__pick *pick)
 {
     struct vc__field f = {.suits = VC__SUITS};
-    unsigned at;
 
     if (!atomic_load_explicit(&k->whole, memory_order_relaxed))
         f = field_survey(k, set, range_all(set), pick);
-    for (unsigned i = 0; i <= DRAWS * set->n; i++) {
-        at = vc__stride_next(set->stride, &k->at);
+    for (unsigned i = 0; i < DRAWS; i++) {
+        unsigned at = vc__stride_next(set->stride, &k->at);
+
         if (vc__suits_of(set->sub[at], pick) <= f.suits)
             return at;
         /* One of those that were all connected is not any more. */
         if (i == 0 && f.n == 0)
             f = field_survey(k, set, range_all(set), pick);
     }
-    return vc__field_get(&f, set, at % f.n, pick);
+    return weight_draw(&f, set, pick);
 }
 
 /* Of two servers at random that are connected, the one with fewer calls in
@@ -163,7 +188,7 @@ ring_hash(const struct vc__server_set *set, const struct vc__pick *pick)
         s = vc__suits_of(set->sub[at], pick);
         if (s == VC__SUITS || s == VC__SUITS_SOON)
             return at;
-        if (s >= VC__SUITS_FAILING)
+        if (s >= VC__SUITS_EJECTED)
             vc__pool_prompt(set->sub[at]->pool, pick->service, pick->now);
         if (s < suits || last == UINT32_MAX) {
             suits = s;
@@ -210,11 +235,13 @@ vc__picker_moved(struct vc__picker *k, const struct vc__server_set *from,
                  const struct vc__server_set *to)
 {
     unsigned at = atomic_load_explicit(&k->at, memory_order_relaxed);
+    unsigned now = to->n;
 
-    for (unsigned i = 0; k->policy == VC__POLICY_PICK_FIRST && i < to->n; i++) {
-        if (at < from->n && to->sub[i] == from->sub[at])
-            atomic_store_explicit(&k->at, i, memory_order_relaxed);
-    }
+    while (now > 0 && (at >= from->n || to->sub[now - 1] != from->sub[at]))
+        now--;
+    if (k->policy == VC__POLICY_PICK_FIRST)
+        atomic_store_explicit(&k->at, now > 0 ? now - 1 : 0,
+                              memory_order_relaxed);
     atomic_store_explicit(&k->whole, false, memory_order_relaxed);
 }
 
@@ -223,13 +250,8 @@ vc__picker_elsewhere(const struct vc__server_set *set,
                      const struct vc__pool *before)
 {
     const struct vc__pick pick = {.before = before};
-    bool ready = before != NULL && vc__pool_health(before) == VC__POOL_READY;
+    struct vc__range range = tier_find(set, false, &pick);
+    enum vc__suits suits = vc__field_of(set, range, false, &pick).suits;
 
-    for (unsigned i = 0; i < set->n; i++) {
-        enum vc__suits suits = vc__suits_of(set->sub[i], &pick);
-
-        if (suits == VC__SUITS || (!ready && suits == VC__SUITS_SOON))
-            return true;
-    }
-    return false;
+    return suits == VC__SUITS || suits == VC__SUITS_SOON;
 }

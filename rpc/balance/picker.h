@@ -30,12 +30,13 @@ struct vc__subchannel *vc__picker_pick(struct vc__picker *k,
                                        const struct vc__pick *pick);
 
 /* The set has changed: pick_first stays with its server, if that is still
- * there. Called by changes.c. */
+ * there; else it begins with the first. Called by changes.c. */
 void vc__picker_moved(struct vc__picker *k, const struct vc__server_set *from,
                       const struct vc__server_set *to);
 
 /* True if vc__picker_pick() would choose another server than this one: another
- * is connected, or this one is not and another is not known to fail. Called
+ * is connected, or this one is not and another is not known to fail; of the
+ * same tier, unless all of that fail. Called
  * when an attempt has failed without having been sent. */
 bool vc__picker_elsewhere(const struct vc__server_set *set,
                           const struct vc__pool *before);
