@@ -1,0 +1,173 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Outlier detection of a channel, by which policy ever. */
+#include "tests/suite/app_fleet.h"
+
+#include <string.h>
+
+#include <verbcall/counters.h>
+#include <verbcall/outlier.h>
+
+#define CALLS 300u
+
+/* --- outlier detection --------------------------------------------------------- */
+
+static uint64_t
+n_ejected(const struct app_fleet *f)
+{
+    struct vc_counters c = VC_COUNTERS_INIT;
+
+    vc_runtime_counters(f->runtime, &c);
+    return c.servers_ejected;
+}
+
+/* Opens a channel that looks for outliers often; server 0 is one. */
+static void
+outlier_start(struct app_fleet *f, const char *policy, uint32_t methods,
+              enum manner manner, uint32_t base_ejection_ms)
+{
+    struct vc_outlier_opts outlier = VC_OUTLIER_OPTS_INIT;
+
+    outlier.methods = methods;
+    outlier.interval_ms = 100;
+    outlier.base_ejection_ms = base_ejection_ms;
+    outlier.success_rate_stdev_factor = 1000; /* it is 1.41 of them away */
+    outlier.success_rate_minimum_hosts = 3;
+    outlier.success_rate_request_volume = 4;
+    outlier.failure_percentage_threshold = 45;
+    outlier.failure_percentage_minimum_hosts = 3;
+    outlier.failure_percentage_request_volume = 4;
+    app_fleet_begin(f);
+    atomic_store(&app_servers[0].manner, manner);
+    app_fleet_open(f, VC_CHANNEL_OPTS(.policy = policy, .max_attempts = 1,
+                                      .outlier = &outlier));
+}
+
+/* Calls until a server was ejected. */
+static void
+ejected_await(struct app_fleet *f, uint32_t call_ms)
+{
+    uint64_t due = fixture_ms() + AWAIT_MS;
+
+    while (n_ejected(f) == 0) {
+        assert_true(fixture_ms() < due);
+        app_nothing(f, call_ms);
+    }
+}
+
+/* Server 0 is ejected for long: it gets no call, and people can see it. */
+static void
+server_0_is_out(struct app_fleet *f)
+{
+    unsigned before = atomic_load(&app_servers[0].calls);
+
+    for (unsigned i = 0; i < CALLS; i++)
+        assert_status(VC_OK, app_nothing(f, 10000));
+    assert_int_equal(before, atomic_load(&app_servers[0].calls));
+    assert_int_equal(1, n_ejected(f));
+    assert_non_null(strstr(app_described(f), ": ejected\n"));
+    fixture_await(&f->ejected_ms, 1);
+}
+
+static void
+one_that_fails_half_of_its_calls_is_ejected(void **state)
+{
+    static const uint32_t methods[] = {VC_OUTLIER_SUCCESS_RATE,
+                                       VC_OUTLIER_FAILURE_PERCENTAGE};
+    struct app_fleet f;
+
+    (void)state;
+    for (unsigned m = 0; m < 2; m++) {
+        outlier_start(&f, "round_robin", methods[m], HALF_FAIL, 600000);
+        ejected_await(&f, 10000);
+        server_0_is_out(&f);
+        app_fleet_end(&f);
+    }
+}
+
+static void
+one_that_does_not_answer_is_ejected_by_deadlines(void **state)
+{
+    struct app_fleet f;
+
+    (void)state;
+    outlier_start(&f, "round_robin", VC_OUTLIER_FAILURE_PERCENTAGE, HANGS,
+                  600000);
+    ejected_await(&f, 10);
+    server_0_is_out(&f);
+    app_fleet_end(&f);
+}
+
+static void
+an_ejected_one_comes_back_on_time(void **state)
+{
+    uint64_t due = fixture_ms() + AWAIT_MS;
+    struct app_fleet f;
+    unsigned calls;
+
+    (void)state;
+    outlier_start(&f, "round_robin", VC_OUTLIER_SUCCESS_RATE, HALF_FAIL, 300);
+    ejected_await(&f, 10000);
+    atomic_store(&app_servers[0].manner, WELL);
+    calls = atomic_load(&app_servers[0].calls);
+    while (atomic_load(&app_servers[0].calls) == calls) {
+        assert_true(fixture_ms() < due);
+        assert_status(VC_OK, app_nothing(&f, 10000));
+    }
+    fixture_await(&f.back_ms, 1);
+    assert_in_range(atomic_load(&f.back_ms) - atomic_load(&f.ejected_ms), 300,
+                    AWAIT_MS);
+    assert_null(strstr(app_described(&f), ": ejected\n"));
+    assert_int_equal(1, n_ejected(&f));
+    app_fleet_end(&f);
+}
+
+/* Each policy passes it by. */
+static void
+no_policy_gives_an_ejected_one_a_call(void **state)
+{
+    static const char *const policies[] = {
+        "pick_first",    "weighted_round_robin",
+        "least_request", "ring_hash",
+        "priority",      "nearest"};
+    struct vc_outlier_opts outlier = VC_OUTLIER_OPTS_INIT;
+
+    (void)state;
+    outlier.methods = VC_OUTLIER_FAILURE_PERCENTAGE;
+    outlier.interval_ms = 50;
+    outlier.base_ejection_ms = 600000;
+    outlier.failure_percentage_threshold = 40;
+    outlier.failure_percentage_minimum_hosts = 1;
+    outlier.failure_percentage_request_volume = 4;
+    for (unsigned p = 0; p < 6; p++) {
+        struct app_fleet f;
+
+        app_fleet_begin(&f);
+        app_endpoints[0].weight = 2;
+        atomic_store(&app_servers[0].manner, HALF_FAIL);
+        app_fleet_open(&f,
+                       VC_CHANNEL_OPTS(.policy = policies[p], .max_attempts = 1,
+                                       .outlier = &outlier));
+        ejected_await(&f, 10000);
+        server_0_is_out(&f);
+        app_fleet_end(&f);
+    }
+}
+
+#define T(name) cmocka_unit_test(name)
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        T(one_that_fails_half_of_its_calls_is_ejected),
+        T(one_that_does_not_answer_is_ejected_by_deadlines),
+        T(an_ejected_one_comes_back_on_time),
+        T(no_policy_gives_an_ejected_one_a_call),
+    };
+
+    if (!app_register())
+        return 1;
+    return fixture_main(tests);
+}
