@@ -75,7 +75,7 @@ one_that_fails_half_of_its_calls_is_ejected(void **state)
 {
     static const uint32_t methods[] = {VC_OUTLIER_SUCCESS_RATE,
                                        VC_OUTLIER_FAILURE_PERCENTAGE};
-    struct app_fleet f;
+    static struct app_fleet f;
 
     (void)state;
     for (unsigned m = 0; m < 2; m++) {
@@ -89,7 +89,7 @@ one_that_fails_half_of_its_calls_is_ejected(void **state)
 static void
 one_that_does_not_answer_is_ejected_by_deadlines(void **state)
 {
-    struct app_fleet f;
+    static struct app_fleet f;
 
     (void)state;
     outlier_start(&f, "round_robin", VC_OUTLIER_FAILURE_PERCENTAGE, HANGS,
@@ -103,7 +103,7 @@ static void
 an_ejected_one_comes_back_on_time(void **state)
 {
     uint64_t due = fixture_ms() + AWAIT_MS;
-    struct app_fleet f;
+    static struct app_fleet f;
     unsigned calls;
 
     (void)state;
@@ -141,7 +141,7 @@ no_policy_gives_an_ejected_one_a_call(void **state)
     outlier.failure_percentage_minimum_hosts = 1;
     outlier.failure_percentage_request_volume = 4;
     for (unsigned p = 0; p < 6; p++) {
-        struct app_fleet f;
+        static struct app_fleet f;
 
         app_fleet_begin(&f);
         app_endpoints[0].weight = 2;

@@ -24,7 +24,7 @@ shares_are_by_the_weights(void **state)
     static const unsigned weights[SERVERS] = {1, 2, 5};
     unsigned share = fixture_many(2000, 100000) / 8;
     uint64_t before[SERVERS];
-    struct app_fleet f;
+    static struct app_fleet f;
 
     (void)state;
     app_fleet_begin(&f);
@@ -114,7 +114,7 @@ static void
 calls_and_streams_of_one_key_go_to_one_server(void **state)
 {
     unsigned keys[SERVERS] = {0};
-    struct app_fleet f;
+    static struct app_fleet f;
 
     (void)state;
     ring_open(&f);
@@ -133,7 +133,7 @@ static void
 keys_of_a_server_that_ends_go_elsewhere_and_come_back(void **state)
 {
     unsigned owner[KEYS];
-    struct app_fleet f;
+    static struct app_fleet f;
 
     (void)state;
     ring_open(&f);
@@ -157,7 +157,7 @@ keys_of_a_server_that_ends_go_elsewhere_and_come_back(void **state)
 static void
 calls_move_to_the_next_priority_and_back(void **state)
 {
-    struct app_fleet f;
+    static struct app_fleet f;
 
     (void)state;
     app_fleet_begin(&f);
@@ -184,7 +184,7 @@ calls_move_to_the_next_priority_and_back(void **state)
 static void
 a_server_of_this_host_is_preferred(void **state)
 {
-    struct app_fleet f;
+    static struct app_fleet f;
 
     (void)state;
     app_fleet_begin(&f);
@@ -204,7 +204,7 @@ static void
 then_come_those_with_the_label_of_this_program(void **state)
 {
     static char targets[2][60];
-    struct app_fleet f;
+    static struct app_fleet f;
 
     (void)state;
     if (strcmp(fixture_scheme(), "tcp") != 0)
@@ -277,7 +277,7 @@ static void
 by_least_request_a_slow_server_gets_few_calls(void **state)
 {
     unsigned before[SERVERS], all = 0;
-    struct app_fleet f;
+    static struct app_fleet f;
     struct load l;
 
     (void)state;
@@ -308,7 +308,7 @@ draining_loses_no_call_by_any_policy(void **state)
 
     (void)state;
     for (unsigned p = 0; p < 7; p++) {
-        struct app_fleet f;
+        static struct app_fleet f;
         struct load l;
 
         app_fleet_begin(&f);
