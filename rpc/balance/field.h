@@ -14,7 +14,8 @@
 struct vc__pick {
     const struct vc_service *service;
     const struct vc__pool *before; /* where the one before went; or NULL */
-    uint64_t now, seed;
+    uint64_t now;
+    uint64_t seed; /* random for least_request; else perhaps the time */
     uint64_t hash; /* for ring_hash; random if the call has no key */
 };
 

@@ -5,6 +5,8 @@
  * functions, directly or not, unless a comment says otherwise. */
 #include "rpc/balance/picker.h"
 
+#include "transport/core/random.h"
+
 /* So often a server is drawn in turn, by weight, while it does not suit. */
 #define DRAWS 4u
 
@@ -102,12 +104,12 @@ weight_draw(const struct vc__field *f, const struct vc__server_set *set,
             const struct vc__pick *pick)
 {
     unsigned at = f->first;
-    uint64_t sum = 0, point;
+    uint64_t sum = 0, point, seed = pick->seed;
 
     for (unsigned i = f->first; i < f->end; i++)
         if (vc__suits_of(set->sub[i], pick) == f->suits)
             sum += set->stride->weights[i];
-    point = (pick->seed >> 32) * sum >> 32;
+    point = (uint64_t)vc__random(&seed) * sum >> 32;
     for (unsigned i = f->first; i < f->end; i++) {
         /* They may have changed meanwhile: then the last is as good. */
         if (vc__suits_of(set->sub[i], pick) != f->suits)

@@ -29,6 +29,37 @@ struct vc__subchannel *vc__picker_pick(struct vc__picker *k,
                                        const struct vc__server_set *set,
                                        const struct vc__pick *pick);
 
+/* The usual choice, in few instructions: pick_first's server, or the next in
+ * turn of round_robin and weighted_round_robin while all are connected. NULL if
+ * that one does not suit, or for another policy: then vc__picker_pick() chooses.
+ * For a set whose servers are never ejected. */
+static inline struct vc__subchannel *
+vc__picker_quick(struct vc__picker *k, const struct vc__server_set *set,
+                 const struct vc__pool *before)
+{
+    struct vc__subchannel *s;
+    unsigned at;
+
+    /* Relaxed, as in picker.c: another thread's choice is as good. */
+    if (k->policy == VC__POLICY_PICK_FIRST) {
+        at = atomic_load_explicit(&k->at, memory_order_relaxed);
+        s = at < set->n ? set->sub[at] : NULL;
+    } else if (k->policy <= VC__POLICY_WEIGHTED_ROUND_ROBIN &&
+               atomic_load_explicit(&k->whole, memory_order_relaxed)) {
+        at = set->stride != NULL
+                 ? vc__stride_next(set->stride, &k->at)
+                 : atomic_fetch_add_explicit(&k->at, 1, memory_order_relaxed) %
+                       set->n;
+        s = set->sub[at];
+    } else {
+        return NULL;
+    }
+    return s != NULL && s->pool != before &&
+                   vc__pool_health(s->pool) == VC__POOL_READY
+               ? s
+               : NULL;
+}
+
 /* The set has changed: pick_first stays with its server, if that is still
  * there; else it begins with the first. Called by changes.c. */
 void vc__picker_moved(struct vc__picker *k, const struct vc__server_set *from,

@@ -182,7 +182,10 @@ vc__servers_pick(struct vc__servers *sv, const struct vc__pick *pick,
     rcu_read_lock();
     /* Acquire: pairs with the store in set_publish() of changes.c. */
     set = atomic_load_explicit(&sv->set, memory_order_acquire);
-    s = vc__picker_pick(&sv->picker, set, pick);
+    s = sv->ejections == NULL ? vc__picker_quick(&sv->picker, set, pick->before)
+                              : NULL;
+    if (s == NULL)
+        s = vc__picker_pick(&sv->picker, set, pick);
     vc__subchannel_hold(s);
     again = sv->changes != NULL && one_fails(sv, set, pick->now);
     rcu_read_unlock();

@@ -67,6 +67,18 @@ struct vc__subchannel *vc__servers_pick(struct vc__servers *sv,
                                         const struct vc__pick *pick,
                                         struct vc__subchannel **held);
 
+/* The usual choice among servers that never change, or NULL: see
+ * vc__picker_quick(). Nothing must be put. */
+static inline struct vc__subchannel *
+vc__servers_quick(struct vc__servers *sv, const struct vc__pool *before)
+{
+    if (sv->changes != NULL || sv->ejections != NULL)
+        return NULL;
+    return vc__picker_quick(
+        &sv->picker, atomic_load_explicit(&sv->set, memory_order_relaxed),
+        before);
+}
+
 /* An attempt at a server that the picker gave has ended, well or not: counts it
  * if outliers are looked for. Called when the server has replied, was lost, or
  * has not answered in time. */

@@ -460,15 +460,17 @@ is_throttled(struct vc_channel *channel, struct vc__pool *pool, uint64_t now)
     return true;
 }
 
-/* For vc__attempt_start(): the attempt may end, and be freed, before this
- * returns, so its server is held, and the channel entered. */
+/* For vc__attempt_start(). An attempt of an asynchronous call, which was packed,
+ * may end and be freed on the holder before this returns: so its server is
+ * held, and the channel entered. Others are ended by the thread that starts
+ * them. */
 static inline void
 attempt_send(struct vc__attempt *u)
 {
     struct vc__subchannel *held = u->held;
     struct vc_channel *channel = u->channel;
 
-    if (held == NULL) {
+    if (held == NULL || !u->packs) {
         vc__client_start(u->client, &u->request);
         return;
     }

@@ -265,17 +265,28 @@ vc_channel_close(struct vc_channel *channel)
     return VC_OK;
 }
 
+/* For subchannel_pick(): 64 random bits. */
+static uint64_t
+channel_random(struct vc_channel *c)
+{
+    /* Relaxed: the values must only differ. */
+    uint64_t one = atomic_fetch_add_explicit(
+        &c->chance, UINT64_C(0x9e3779b97f4a7c15), memory_order_relaxed);
+    uint64_t other = ~one, high = vc__random(&one);
+
+    return high << 32 | vc__random(&other);
+}
+
 /* For vc__channel_pick(), if there is a choice. */
 __attribute__((noinline)) static struct vc__subchannel *
 subchannel_pick(struct vc_channel *c, const struct vc_service *service,
                 const struct vc__pool *before, uint64_t now,
                 const uint64_t *hash, struct vc__subchannel **held)
 {
-    /* Relaxed: the values must only differ. */
-    uint64_t one = atomic_fetch_add_explicit(
-        &c->chance, UINT64_C(0x9e3779b97f4a7c15), memory_order_relaxed);
-    uint64_t other = ~one, high = vc__random(&one);
-    uint64_t seed = high << 32 | vc__random(&other);
+    enum vc__policy policy = c->servers.picker.policy;
+    bool draws = policy == VC__POLICY_LEAST_REQUEST ||
+                 (policy == VC__POLICY_RING_HASH && hash == NULL);
+    uint64_t seed = draws ? channel_random(c) : now;
     const struct vc__pick pick = {
         .service = service,
         .before = before,
@@ -316,6 +327,8 @@ vc__channel_pick(struct vc_channel *c, const struct vc_service *service,
     struct vc__client *client;
 
     *held = NULL;
+    if (s == NULL)
+        s = vc__servers_quick(&c->servers, before);
     if (s == NULL)
         s = subchannel_pick(c, service, before, now, hash, held);
     client = vc__subchannel_client(s, service, &c->client_opts);
