@@ -3,13 +3,13 @@
 #
 # awk -v into=FOLDER -f tests/tutorial.awk doc/tutorial.md: cuts the fenced blocks out. "```c server.c" becomes the file server.c
 # of the folder. Those of commands become numbered files of the folder blocks in it, by their kind: "```console server" is
-# 07.server, "```console" 07.console, "```sh install" 07.install. A block of another kind is an error.
+# 07.server (likewise server2 and many), "```console" 07.console, "```sh install" 07.install. A block of another kind is an error.
 /^```/ && out != "" { close(out); out = ""; next }
 /^```/ {
     language = substr($1, 4)
     kind = $2
     number++
-    if (language == "console" && (kind == "" || kind == "server" || kind == "vm") || language == "sh" && kind == "install")
+    if (language == "console" && (kind == "" || kind ~ /^(server2?|many|vm)$/) || language == "sh" && kind == "install")
         out = sprintf("%s/blocks/%02d.%s", into, number, kind == "" ? "console" : kind)
     else if (kind ~ /\./ || kind == "Makefile")
         out = into "/" kind

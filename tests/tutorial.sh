@@ -14,9 +14,8 @@ top=$PWD
 build=$(vc_plain_path "$1") || exit 1
 prefix=$(sed -n 's/^prefix = //p' "$build/Makefile")
 n=0
-server='' port=''
-work=$(mktemp -d) || exit 1
-trap 'server_kill; chmod -R u+w "$work"; rm -rf "$work"' EXIT
+work=$(mktemp -d) && : >"$work/ports" || exit 1
+trap 'servers_kill; chmod -R u+w "$work"; rm -rf "$work"' EXIT
 echo 1..9
 
 # NAME COMMAND...: one test. Its output is shown when it fails.
@@ -55,54 +54,76 @@ shown()
     return 1
 }
 
-# The server gets a free port, which stands for 7471. It lives for at most two minutes. Its own process id is kept as well: a
-# signal that timeout passes on reaches the server twice, and a program with a loop may see both.
-server_start()
+# Each terminal with a program that runs on has a descriptor, from which its lines are read.
+terminals='server=5 server2=6 many=7'
+
+# NAME: prints the terminal's descriptor.
+descriptor()
 {
+    echo " $terminals" | sed "s/.* $1=\([0-9]\).*/\1/"
+}
+
+# COMMAND: starts it in this terminal. It lives for at most two minutes. Its own process id is kept as well: a signal that timeout
+# passes on reaches the program twice, and one with a loop may see both.
+program_start()
+{
+    # A server gets a free port, which stands for the one that is shown.
+    # shellcheck disable=SC2086 # words
+    case $1 in
+    './stock-many '*) set -- $1 ;;
+    *' vc://'*) asked=${1##*:} && set -- "${1%% *}" 'vc://127.0.0.1:0' ;;
+    *) asked=7471 && set -- "$1" 'vc://127.0.0.1:0' ;;
+    esac
     mkfifo "$work/out" || return 1
     # shellcheck disable=SC2016 # of the inner shell
-    timeout 120 sh -c 'echo $$ >"$0" && exec "$@"' "$work/pid" "$1" 'vc://127.0.0.1:0' >"$work/out" 2>&1 &
-    server=$!
-    exec 5<"$work/out"
+    timeout 120 sh -c 'echo $$ >"$0" && exec "$@"' "$work/pid.$terminal" "$@" >"$work/out" 2>&1 &
+    echo $! >"$work/group.$terminal"
+    eval "exec $fd<\"\$work/out\""
     rm "$work/out"
 }
 
-server_kill()
+servers_kill()
 {
-    [ -z "$server" ] || kill -s KILL -- "-$server" "$server" 2>/dev/null
+    for group in "$work"/group.*; do
+        [ ! -e "$group" ] || kill -s KILL -- "-$(cat "$group")" "$(cat "$group")" 2>/dev/null
+    done
 }
 
-# EXPECTED: checks the server's next line.
-server_says()
+# EXPECTED: checks the next line of this terminal.
+program_says()
 {
-    IFS= read -r line <&5 || { echo "the server does not say '$1'"; return 1; }
+    IFS= read -r line <&"$fd" || { echo "the program of terminal $terminal does not say '$1'"; return 1; }
     case $line in
-    'listening on port '*) port=${line##* } line='listening on port 7471' ;;
+    'listening on port '*)
+        echo "s/:$asked\\>/:${line##* }/g" >"$work/port.$asked" && cat "$work"/port.* >"$work/ports"
+        line="listening on port $asked" ;;
     esac
     shown "$1" "$line"
 }
 
-# Runs everything that is typed and shown in the terminal of the server.
-server_block()
+# TERMINAL BLOCK: runs everything that is typed and shown in the terminal of a program that runs on.
+program_block()
 {
+    terminal=$1
+    fd=$(descriptor "$1")
     while IFS= read -r shows; do
         case $shows in
-        '$ fg') kill -s CONT -- "-$server" ;;
-        '$ '*) server_start "${shows#'$ '}" ;;
-        '^Z') kill -s STOP -- "-$server" ;;
-        '^C') kill -s INT "$(cat "$work/pid")" ;;
-        *) server_says "$shows" ;;
+        '$ fg') kill -s CONT -- "-$(cat "$work/group.$terminal")" ;;
+        '$ '*) program_start "${shows#'$ '}" ;;
+        '^Z') kill -s STOP -- "-$(cat "$work/group.$terminal")" ;;
+        '^C') kill -s INT "$(cat "$work/pid.$terminal")" ;;
+        *) program_says "$shows" ;;
         esac || { echo "at '$shows'"; return 1; }
         # Its last line.
-        [ "$shows" != stopped ] || { wait "$server" && server='' || return 1; }
-    done <"$1"
+        [ "$shows" != stopped ] || { wait "$(cat "$work/group.$terminal")" && rm "$work/group.$terminal" || return 1; }
+    done <"$2"
 }
 
 # COMMAND EXPECTED: the command must print exactly this.
 run_and_compare()
 {
     echo "\$ $1"
-    shown "$2" "$(sh -c "$(echo "$1" | sed "s/:7471/:$port/")" 2>&1)"
+    shown "$2" "$(sh -c "$(printf "%s\n" "$1" | sed -f "$work/ports")" 2>&1)"
 }
 
 # COMMAND EXPECTED: the same for a command that ends in "-- sh both.sh".
@@ -144,13 +165,13 @@ session()
     cd "$work/stock" && export CFLAGS='-O0 -g -Wall -Wextra -Werror' || return 1
     for block in blocks/*; do
         case $block in
-        *.server) server_block "$block" ;;
+        *.server | *.server2 | *.many) program_block "${block##*.}" "$block" ;;
         *.console) console_block "$block" run_and_compare ;;
         *.install) sh -n "$block" ;;
         *.vm) ;;
         esac || return 1
     done
-    [ -z "$server" ] || { echo 'the last server has not been stopped'; return 1; }
+    ! ls "$work"/group.* 2>/dev/null || { echo 'these terminals have a program that was not stopped'; return 1; }
 }
 
 # The packages are those of tests/packages.sh, except for the drivers of RDMA adapters and for modules; the file to source is
