@@ -29,7 +29,9 @@ fail_target(const char *text, const char *why)
     return vc__fail(VC_INVALID_ARGUMENT,
                     "target \"%.100s\": %s; write vc://HOST:PORT, "
                     "rdma://HOST:PORT, tcp://HOST:PORT (an IPv6 address as "
-                    "[::1]), shm:NAME, shm:///PATH or inproc://NAME",
+                    "[::1]), shm:NAME, shm:///PATH or inproc://NAME; a client "
+                    "also list:TARGET,..., file:///PATH, dns:///NAME:PORT, or "
+                    "a scheme of vc_resolver_register()",
                     text, why);
 }
 

@@ -25,11 +25,11 @@
  * (count_one, attempt_hello, attempt_offer, log_transport, upgrade_log, missed,
  * link_new), rpc/client/attempt.c (count_one), session_reply.c (count_replies,
  * message_max), pool_health.c (health, attempt), rpc/balance/field.c (health,
- * prompt), rpc/balance/picker.c (health, calls, prompt), rpc/balance/changes.c
- * (nowhere_fail), pool_close.c (attempt_cancel, failed, peer_drop, close_check,
- * upgrade_cancel), pool_connect.c (failed, attempt, attempt_hello,
- * attempt_offer, missed, link_new), pool_nowhere.c (failed), peer.c
- * (health_update, starve), many files (count). */
+ * prompt), rpc/balance/picker.c (health, calls, prompt), rpc/balance/picker.h
+ * (health), rpc/balance/changes.c (nowhere_fail), pool_close.c (attempt_cancel,
+ * failed, peer_drop, close_check, upgrade_cancel), pool_connect.c (failed,
+ * attempt, attempt_hello, attempt_offer, missed, link_new), pool_nowhere.c
+ * (failed), peer.c (health_update, starve), many files (count). */
 #ifndef VC_CM_POOL_H
 #define VC_CM_POOL_H
 

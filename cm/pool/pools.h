@@ -3,10 +3,11 @@
  *
  * The pools of one engine. Its channels with equal struct vc__pool_opts share
  * one. Any thread of the program, inside the function that opens or closes a
- * channel, or makes or frees a runtime; without the locks of pools.
+ * channel, gives it servers, or makes or frees a runtime; or by a task on the
+ * holder that leaves a pool. Without the locks of pools.
  *
- * Called by: rpc/runtime.c (init, fini), rpc/balance/subchannel.c (get, leave,
- * close). */
+ * Called by: rpc/runtime.c (init, fini), rpc/balance/subchannel.c (get, retire,
+ * leave, close). */
 #ifndef VC_CM_POOLS_H
 #define VC_CM_POOLS_H
 
@@ -23,7 +24,8 @@ struct vc__pools {
 /* Called when the runtime is made. */
 void vc__pools_init(struct vc__pools *ps, struct vc__cm *cm,
                     const uint8_t *instance, struct vc__link_cap *cap);
-/* Called when the runtime is freed. Every pool must have been left and closed. */
+/* Called when the runtime is freed. Every pool must have been left and
+ * closed. */
 void vc__pools_fini(struct vc__pools *ps);
 
 /* Returns the pool for these options, with one user more; makes it if there is
@@ -32,9 +34,9 @@ void vc__pools_fini(struct vc__pools *ps);
 struct vc__pool *vc__pools_get(struct vc__pools *ps,
                                const struct vc__pool_opts *opts);
 
-/* The caller is about to leave. If it is the only user, the pool accepts no more
- * requests, and no other channel gets it. So its sessions end with their links,
- * without a CLOSE for each. Called by vc_channel_close(). */
+/* The caller is about to leave. If it is the only user, the pool accepts no
+ * more requests, and no other channel gets it. So its sessions end with their
+ * links, without a CLOSE for each. Called by vc_channel_close(). */
 void vc__pools_retire(struct vc__pools *ps, struct vc__pool *pool);
 /* Leaves the pool. Returns true for the last user: the pool then accepts no
  * more requests, and once its clients are closed, the caller must call

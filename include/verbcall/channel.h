@@ -29,8 +29,8 @@ struct vc_channel_opts {
 
     /* Milliseconds, 1..600000, default 2000, within which a connection must be
      * up and its handshake done. A call to a host that does not answer takes up
-     * to that for each of its attempts (max_attempts; of a list: for up to
-     * eight further servers, too), but not beyond its deadline. A connection
+     * to that for each of its attempts (max_attempts; of several servers: for
+     * up to eight further ones, too), but not beyond its deadline. A connection
      * that replaces a lost one under calls in progress must be up within
      * keepalive_ms, if that is less, as must a further connection to the same
      * server. */
@@ -187,7 +187,9 @@ struct vc_channel_opts {
  *                        rdma, have no size
  * VC_FAILED_PRECONDITION VERBCALL_TRANSPORTS leaves nothing of the option
  *                        transports or require
- * VC_RESOURCE_EXHAUSTED  no memory */
+ * VC_UNIMPLEMENTED       the target needs a module that is not installed
+ * VC_RESOURCE_EXHAUSTED  no memory
+ * and what the open() of the target's resolver has returned */
 VC_API enum vc_status vc_channel_open(struct vc_runtime *runtime,
                                       const char *target,
                                       const struct vc_channel_opts *opts,
@@ -195,9 +197,10 @@ VC_API enum vc_status vc_channel_open(struct vc_runtime *runtime,
 
 /* vc_channel_connect - connects now and waits until the peer has agreed to
  * serve the service, for programs that want to know before the first call. Any
- * thread, any time; VC_OK at once when connected, of a list to any server; else
- * the servers of a list are tried one after the other. Within the channel's
- * connect timeout, for each server, the function fails with:
+ * thread, any time; VC_OK at once when connected, of several servers to any;
+ * else these are tried one after the other. Within the channel's connect
+ * timeout, for each server, and for the answer of a resolver, the function
+ * fails with:
  * VC_UNAVAILABLE         no such host, no route, no listener, no RDMA device,
  *                        peer lost or too busy; vc_error() says which and what
  *                        to do
@@ -219,8 +222,11 @@ VC_API enum vc_status vc_channel_connect(struct vc_channel *channel,
  * of the server (struct vc_server_opts) stands before the address, and what
  * carries the connection at the end: "(rxe0, QP 17, 256 bytes inline)". For a
  * vc:// channel follow lines, "not rdma: " and the reason, why no better
- * transport is used. The text is for people: programs must not parse it.
- * Returns the length of the whole text, as snprintf(3) does. Any thread. */
+ * transport is used. Of several servers a line stands before the connections of
+ * each, "server 1 of 3, TARGET: ready" (or idle, connecting, failing, ejected);
+ * "no servers: REASON" before there are any; and "the resolver: REASON" at the
+ * end while it has no answer. The text is for people: programs must not parse
+ * it. Returns the length of the whole text, as snprintf(3) does. Any thread. */
 VC_API size_t vc_channel_describe(const struct vc_channel *channel, char *text,
                                   size_t size);
 

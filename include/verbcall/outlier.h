@@ -22,7 +22,11 @@ VC_BEGIN_DECLS
 #define VC_OUTLIER_SUCCESS_RATE       1u
 #define VC_OUTLIER_FAILURE_PERCENTAGE 2u
 
-/* Initialize it with VC_OUTLIER_OPTS_INIT, or write VC_CHANNEL_OPTS(.outlier =
+/* A call has failed if it ended with another status than VC_OK, also one that
+ * the handler or an overloaded server chose; one that the client has cancelled,
+ * or that was not sent, does not count.
+ *
+ * Initialize it with VC_OUTLIER_OPTS_INIT, or write VC_CHANNEL_OPTS(.outlier =
  * VC_OUTLIER_OPTS()) where it is used; 0 in a field means its default. It is
  * copied. */
 struct vc_outlier_opts {

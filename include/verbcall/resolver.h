@@ -36,7 +36,8 @@ struct vc_endpoint {
      * "rdma://10.9.0.1:7471", "vc://a:1". */
     const char *target;
 
-    /* Its share of the calls by weighted_round_robin, 1..1000000, default 1:
+    /* Its share of the calls by weighted_round_robin, and of the keys by
+     * ring_hash, 1..1000000, default 1:
      * a server of weight 2 gets twice as many as one of weight 1. As in gRPC's
      * A58, more than 10 times the mean of all counts as that, and less than a
      * hundredth of it, too. */
@@ -127,6 +128,7 @@ VC_API void vc_resolver_fail(struct vc_resolver *r, const char *why);
  * It replaces what was said of this fd before. Of at
  * most 16 descriptors. On the engine's thread only: in again(), ready() and
  * fire(). In open() ask for fire() in 0 ms instead.
+ * VC_INVALID_ARGUMENT   fd is negative, or ready is NULL
  * VC_RESOURCE_EXHAUSTED there are 16 already, or the kernel refuses more */
 VC_API enum vc_status vc_resolver_watch(struct vc_resolver *r, int fd,
                                         bool writes,

@@ -28,9 +28,9 @@ struct vc__dns_srvs {
 };
 
 /* Reads the message, of any bytes. The records are in the order of their
- * priorities, those of one as they were sent. VC_ENDPOINTS_MAX at most are kept.
- * Records without a port, or whose host is no name, do not count, nor does the
- * host "." (no service here). Returns ARES_SUCCESS, or
+ * priorities, those of one as they were sent. VC_ENDPOINTS_MAX at most are
+ * kept. Records without a port, or whose host is no name, do not count, nor
+ * does the host "." (no service here). Returns ARES_SUCCESS, or
  * ARES_EBADRESP it is malformed
  * ARES_ENODATA  there is no record that counts
  * ARES_ENOMEM   no memory

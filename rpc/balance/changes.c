@@ -36,7 +36,7 @@ vc__changes_have(struct vc__changes *ch)
     return known;
 }
 
-/* --- making a set: for vc__changes_set(), under `changing` ----------------- */
+/* --- making a set: for vc__changes_set(), under `changing` ---------------- */
 
 /* The server of this target in the present set, which looks first where it
  * mostly is: at place i. NULL: there is none. */
@@ -197,7 +197,7 @@ change_log(const struct vc__changes *ch, unsigned n, const struct tally *tally)
                 tally->come, tally->gone);
 }
 
-/* --- changing -------------------------------------------------------------- */
+/* --- changing ------------------------------------------------------------- */
 
 /* There are servers: the calls that have waited go to them. Puts `nowhere`. */
 static void
@@ -278,7 +278,7 @@ vc__changes_describe(const struct vc__changes *ch, char *text, size_t size)
                             fails ? ch->failure.text : "not known yet");
 }
 
-/* --- opening and closing --------------------------------------------------- */
+/* --- opening and closing -------------------------------------------------- */
 
 /* The first set: one server that leads nowhere. For vc__changes_open(). False
  * if memory is short. */

@@ -63,8 +63,8 @@ void vc__changes_lock(struct vc__changes *ch);
 void vc__changes_unlock(struct vc__changes *ch);
 /* True once there are servers. */
 bool vc__changes_have(struct vc__changes *ch);
-/* For vc_channel_describe(): a line if there are no servers, or the resolver has
- * no answer. Under the lock. */
+/* For vc_channel_describe(): a line if there are no servers, or the resolver
+ * has no answer. Under the lock. */
 size_t vc__changes_describe(const struct vc__changes *ch, char *text,
                             size_t size);
 

@@ -229,7 +229,8 @@ file_why_again(struct file_resolver *f, int err)
 }
 
 /* Reads the file, with all that follows; `attaches` is true on the engine's
- * thread. The file is watched first, so changes while it is read are noticed. */
+ * thread. The file is watched first, so changes while it is read are
+ * noticed. */
 static void
 file_refresh(struct file_resolver *f, bool attaches)
 {

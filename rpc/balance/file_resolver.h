@@ -10,7 +10,7 @@
 
 #include <verbcall/resolver.h>
 
-/* Known to all channels; in the table of resolver.c. */
+/* Known to all channels; found by vc__resolver_type_find(). */
 extern const struct vc_resolver_type vc__file_resolver;
 
 #endif

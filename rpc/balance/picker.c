@@ -124,7 +124,8 @@ weight_draw(const struct vc__field *f, const struct vc__server_set *set,
 
 /* Draws a server in turn by the weights, and again while it is not the best
  * there is: so the others share its calls by their weights. If a heavy one has
- * most turns and does not suit, chance decides, by the weights of the others. */
+ * most turns and does not suit, chance decides, by the weights of the
+ * others. */
 static unsigned
 weighted_round_robin(struct vc__picker *k, const struct vc__server_set *set,
                      const struct vc__pick *pick)

@@ -3,12 +3,13 @@
  *
  * Chooses a server for each attempt of a call, by the policy of its channel.
  * The policies have gRPC's names and its rules: pick_first (proposal A62),
- * round_robin, weighted_round_robin (A58), least_request (A48), ring_hash (A42),
- * priority; nearest is ours. A choice takes no lock: it reads what the
+ * round_robin, weighted_round_robin (A58), least_request (A48), ring_hash
+ * (A42), priority; nearest is ours. A choice takes no lock: it reads what the
  * pools have published (cm/pool/pool.h, "health"). Any thread. See
  * doc/balancing.md.
  *
- * Called by: servers.c (pick, elsewhere), changes.c (moved). */
+ * Called by: servers.c (pick, quick, elsewhere), servers.h (quick), changes.c
+ * (moved). */
 #ifndef VC_RPC_PICKER_H
 #define VC_RPC_PICKER_H
 
@@ -31,8 +32,8 @@ struct vc__subchannel *vc__picker_pick(struct vc__picker *k,
 
 /* The usual choice, in few instructions: pick_first's server, or the next in
  * turn of round_robin and weighted_round_robin while all are connected. NULL if
- * that one does not suit, or for another policy: then vc__picker_pick() chooses.
- * For a set whose servers are never ejected. */
+ * that one does not suit, or for another policy: then vc__picker_pick()
+ * chooses. For a set whose servers are never ejected. */
 static inline struct vc__subchannel *
 vc__picker_quick(struct vc__picker *k, const struct vc__server_set *set,
                  const struct vc__pool *before)

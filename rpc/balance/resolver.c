@@ -48,7 +48,7 @@ struct vc_resolver {
     struct watch watches[WATCHES];
 };
 
-/* --- the holder's part ----------------------------------------------------- */
+/* --- the holder's part ---------------------------------------------------- */
 
 /* fire() of the timer. If another time was asked for, the task will set it. */
 static void
@@ -155,7 +155,7 @@ vc__resolver_again(struct vc_resolver *r, uint64_t now)
     pthread_mutex_unlock(&r->lock);
 }
 
-/* --- descriptors, on the holder -------------------------------------------- */
+/* --- descriptors, on the holder ------------------------------------------- */
 
 /* ready() of a watch's source. */
 static void
@@ -163,7 +163,8 @@ watch_on_ready(struct vc__source *s)
 {
     struct watch *w = caa_container_of(s, struct watch, source);
 
-    /* The engine reports several events at a time: it may be forgotten since. */
+    /* The engine reports several events at a time: it may be forgotten
+     * since. */
     if (s->fd >= 0)
         w->ready(w->resolver->state, s->fd);
 }
@@ -240,7 +241,7 @@ vc_resolver_forget(struct vc_resolver *r, int fd)
     w->source.fd = -1;
 }
 
-/* --- what it says ---------------------------------------------------------- */
+/* --- what it says --------------------------------------------------------- */
 
 static const struct vc__option endpoint_numbers[] = {
     VC__OPTION_IN(vc_endpoint, weight, 1, 1, VC_ENDPOINT_WEIGHT_MAX),
@@ -321,7 +322,7 @@ vc_resolver_fail(struct vc_resolver *r, const char *why)
     vc__changes_fail(r->changes, why == NULL ? "no reason is known" : why);
 }
 
-/* --- opening and closing --------------------------------------------------- */
+/* --- opening and closing -------------------------------------------------- */
 
 /* For vc__resolver_open(). NULL if memory is short. */
 static struct vc_resolver *

@@ -11,8 +11,8 @@
  * When a server leaves, its keys move to the others. gRPC's sizes (1,024 to
  * 4,096 entries) give those others more entries, so that the ring keeps its
  * least size: with 10 servers about as many keys again move. The sizes here
- * give each server the same number whatever their number is, so no other key
- * moves.
+ * give each server the same number whatever their number is, so with equal
+ * weights no other key moves, unless their number passes 256.
  *
  * A ring does not change; another set of servers needs another ring. It is the
  * same whatever the order of the servers, on any machine. Pure. Any thread.
@@ -30,8 +30,8 @@
 /* The most entries of a ring. */
 #define VC__RING_SIZE_MAX 32768u
 
-/* The entries of a ring of n servers: 128 for each; of more than 256 servers 32,
- * as such a ring takes milliseconds to make. */
+/* The entries of a ring of n servers: 128 for each; of more than 256 servers
+ * 32, as such a ring takes milliseconds to make. */
 static inline unsigned
 vc__ring_size_for(unsigned n)
 {

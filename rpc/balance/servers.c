@@ -25,7 +25,8 @@
 static void
 servers_leave(struct vc__servers *sv)
 {
-    /* Release: what the others have freed is free before the last one says so. */
+    /* Release: what the others have freed is free before the last one says
+     * so. */
     if (atomic_fetch_sub_explicit(&sv->alive, 1, memory_order_acq_rel) == 1)
         vc__waiter_done(&sv->no_more);
 }
@@ -62,7 +63,7 @@ vc__servers_add(struct vc__servers *sv, const struct vc__pool_opts *opts)
     return NULL;
 }
 
-/* --- fixed targets --------------------------------------------------------- */
+/* --- fixed targets -------------------------------------------------------- */
 
 /* Adds server i of the list, for servers_fill(). */
 static enum vc_status
@@ -147,7 +148,7 @@ vc__servers_open(struct vc__servers *sv, struct vc__progress *progress,
     return vc__error_raise(&error);
 }
 
-/* --- for an attempt -------------------------------------------------------- */
+/* --- for an attempt ------------------------------------------------------- */
 
 /* For vc__servers_pick(), in its critical section: true if one of the servers
  * fails, though perhaps no call needs that one. It looks once a second. */
@@ -210,7 +211,8 @@ vc__servers_exit(const struct vc__servers *sv)
         vc__changes_unlock(sv->changes);
 }
 
-/* For vc__servers_elsewhere(): true if the pool is that of one of the servers. */
+/* For vc__servers_elsewhere(): true if the pool is that of one of the
+ * servers. */
 static bool
 server_has(const struct vc__server_set *set, const struct vc__pool *pool)
 {
@@ -247,7 +249,7 @@ vc__servers_count(struct vc__servers *sv, enum vc__pool_count which)
     vc__servers_exit(sv);
 }
 
-/* --- for the program ------------------------------------------------------- */
+/* --- for the program ------------------------------------------------------ */
 
 /* Server i of those that there are now, held; NULL: there are not so many. */
 static struct vc__subchannel *
@@ -346,7 +348,7 @@ vc__servers_describe(const struct vc__servers *sv, char *text, size_t size)
     return len;
 }
 
-/* --- closing --------------------------------------------------------------- */
+/* --- closing -------------------------------------------------------------- */
 
 void
 vc__servers_shut(struct vc__servers *sv)

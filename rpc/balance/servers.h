@@ -4,11 +4,11 @@
  * The servers of a channel: one, a list that stays as it is, or those that a
  * resolver names at the time (rpc/balance/changes.h). Any thread.
  *
- * Called by: rpc/client/channel.c (open, pick, elsewhere, connect, describe,
- * count, shut, cancel, close), ejections.c (enter, exit), servers.c (enter,
- * exit, init, add, close), changes.c (init, add, close), rpc/client/attempt.c
- * (judge), rpc/client/attempts.c (judge), rpc/client/stream_client.c (judge).
- */
+ * Called by: rpc/client/channel.c (open, pick, quick, elsewhere, connect,
+ * describe, count, shut, cancel, close), ejections.c (enter, exit), servers.c
+ * (enter, exit, init, add, close), changes.c (init, add, close),
+ * rpc/client/attempt.c (judge), rpc/client/attempts.c (judge),
+ * rpc/client/stream_client.c (judge). */
 #ifndef VC_RPC_SERVERS_H
 #define VC_RPC_SERVERS_H
 
@@ -109,8 +109,8 @@ size_t vc__servers_describe(const struct vc__servers *sv, char *text,
 /* Counts in the pool of one of them. */
 void vc__servers_count(struct vc__servers *sv, enum vc__pool_count which);
 
-/* For vc_channel_close(), in this order: stops the resolver; ends the calls; and
- * when the channel has no users any more, waits until all is closed. */
+/* For vc_channel_close(), in this order: stops the resolver; ends the calls;
+ * and when the channel has no users any more, waits until all is closed. */
 void vc__servers_shut(struct vc__servers *sv);
 void vc__servers_cancel(struct vc__servers *sv, const void *owner);
 void vc__servers_close(struct vc__servers *sv);

@@ -15,7 +15,7 @@
  * on with the sequence of the one before; the caller owns the sequence. Any
  * threads may choose at the same time.
  *
- * Called by: server_set.c (new, free), picker.c (next). */
+ * Called by: server_set.c (new, free), picker.c (next), picker.h (next). */
 #ifndef VC_RPC_STRIDE_H
 #define VC_RPC_STRIDE_H
 

@@ -3,8 +3,8 @@
  *
  * One server of a channel: a pool of links to it, and a client for each service
  * that it was used for. It lives until its last user has dropped it: the
- * channel, and where servers come and go the calls in progress. Any thread,
- * unless a comment says otherwise.
+ * channel, and where servers come and go, or outliers are looked for, the calls
+ * in progress. Any thread, unless a comment says otherwise.
  *
  * Called by: servers.c (open, cancel), rpc/client/channel.c (client), changes.c
  * (cancel), many files (hold, put). */

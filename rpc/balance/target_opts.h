@@ -21,7 +21,8 @@ struct vc__target_opts {
 };
 
 /* Takes what all servers have in common from complete options of the channel.
- * VC_INVALID_ARGUMENT if an option is malformed. Called by vc_channel_open(). */
+ * VC_INVALID_ARGUMENT if an option is malformed. Called by
+ * vc_channel_open(). */
 enum vc_status vc__target_opts_take(struct vc__target_opts *o,
                                     const struct vc_channel_opts *opts);
 

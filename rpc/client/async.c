@@ -210,7 +210,8 @@ async_resume(struct vc_async *a)
     a->attempts.began = now;
     a->flying = true;
     vc__attempt_start(&a->attempt, now, a->attempts.due);
-    /* Only the first attempt has a hedge: also if it had to wait for servers. */
+    /* Only the first attempt has a hedge: also if it had to wait for
+     * servers. */
     async_timer_set(a,
                     a->attempts.number == 1 ? first_due(a) : a->attempts.due);
 }

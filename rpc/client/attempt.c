@@ -460,9 +460,9 @@ is_throttled(struct vc_channel *channel, struct vc__pool *pool, uint64_t now)
     return true;
 }
 
-/* For vc__attempt_start(). An attempt of an asynchronous call, which was packed,
- * may end and be freed on the holder before this returns: so its server is
- * held, and the channel entered. Others are ended by the thread that starts
+/* For vc__attempt_start(). An attempt of an asynchronous call, which was
+ * packed, may end and be freed on the holder before this returns: so its server
+ * is held, and the channel entered. Others are ended by the thread that starts
  * them. */
 static inline void
 attempt_send(struct vc__attempt *u)

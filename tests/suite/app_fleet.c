@@ -47,7 +47,7 @@ static const struct vc_resolver_type app = {
 
 /* --- servers and clients ---------------------------------------------------- */
 
-/* Takes no thread, and does not answer, also not when it is given up. */
+/* Takes no thread, and does not answer, also not when it is cancelled. */
 static enum vc_status
 hang(struct vc_call *call)
 {

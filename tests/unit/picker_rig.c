@@ -52,12 +52,12 @@ rig_promptable(unsigned i)
 }
 
 bool
-rig_was_prompted(unsigned i)
+picker_rig_was_prompted(unsigned i)
 {
     return rig.pools[i].asked == &service;
 }
 
-/* What is said of n servers, for rig_begin(). */
+/* What is said of n servers, for picker_rig_begin(). */
 static struct vc__endpoint *
 about_new(unsigned n)
 {
@@ -73,7 +73,7 @@ about_new(unsigned n)
 }
 
 void
-rig_begin(enum vc__policy policy, unsigned n)
+picker_rig_begin(enum vc__policy policy, unsigned n)
 {
     vc__server_set_free(rig.set);
     memset(&rig, 0, sizeof rig);
@@ -89,16 +89,16 @@ rig_begin(enum vc__policy policy, unsigned n)
 }
 
 void
-rig_arrange(void)
+picker_rig_arrange(void)
 {
     assert_true(vc__server_set_arrange(rig.set, rig.picker.policy, NULL));
 }
 
 void
-rig_fresh(enum vc__policy policy)
+picker_rig_fresh(enum vc__policy policy)
 {
-    rig_begin(policy, RIG_N);
-    rig_arrange();
+    picker_rig_begin(policy, RIG_N);
+    picker_rig_arrange();
 }
 
 /* Returns the number of the server that is chosen. */
@@ -135,7 +135,7 @@ rig_random(uint64_t *seed)
 }
 
 void
-rig_draw(unsigned n)
+picker_rig_draw(unsigned n)
 {
     uint64_t seed = 1;
 

@@ -20,7 +20,7 @@ static void
 pick_first_takes_the_first_that_does_not_fail(void **state)
 {
     (void)state;
-    rig_fresh(VC__POLICY_PICK_FIRST);
+    picker_rig_fresh(VC__POLICY_PICK_FIRST);
     assert_int_equal(0, rig_pick_after(NULL, 0));
     rig_health(0, VC__POOL_FAILING);
     rig_health(1, VC__POOL_FAILING);
@@ -35,7 +35,7 @@ static void
 pick_first_stays_while_it_can(void **state)
 {
     (void)state;
-    rig_fresh(VC__POLICY_PICK_FIRST);
+    picker_rig_fresh(VC__POLICY_PICK_FIRST);
     rig_health(0, VC__POOL_FAILING);
     assert_int_equal(1, rig_pick_after(NULL, 0));
     rig_health(0, VC__POOL_READY);
@@ -50,7 +50,7 @@ static void
 pick_first_is_not_moved_by_further_attempts(void **state)
 {
     (void)state;
-    rig_fresh(VC__POLICY_PICK_FIRST);
+    picker_rig_fresh(VC__POLICY_PICK_FIRST);
     atomic_store(&rig.picker.at, 2);
     assert_int_equal(0, rig_pick_after(&rig.pools[2], 0));
     assert_int_equal(2, rig_pick_after(NULL, 0));
@@ -64,28 +64,28 @@ static void
 pick_first_has_all_connected_when_all_fail(void **state)
 {
     (void)state;
-    rig_fresh(VC__POLICY_PICK_FIRST);
+    picker_rig_fresh(VC__POLICY_PICK_FIRST);
     for (unsigned i = 0; i < RIG_N; i++) {
         rig_health(i, VC__POOL_FAILING);
         rig_promptable(i);
     }
     rig_pick_after(NULL, 0);
     for (unsigned i = 0; i < RIG_N; i++)
-        assert_true(rig_was_prompted(i));
+        assert_true(picker_rig_was_prompted(i));
 }
 
 static void
 pick_first_has_no_other_connected(void **state)
 {
     (void)state;
-    rig_fresh(VC__POLICY_PICK_FIRST);
+    picker_rig_fresh(VC__POLICY_PICK_FIRST);
     for (unsigned i = 0; i < RIG_N; i++) {
         rig_health(i, VC__POOL_IDLE);
         rig_promptable(i);
     }
     assert_int_equal(0, rig_pick_after(NULL, 0));
     for (unsigned i = 0; i < RIG_N; i++)
-        assert_false(rig_was_prompted(i));
+        assert_false(picker_rig_was_prompted(i));
 }
 
 /* --- round_robin ---------------------------------------------------------- */
@@ -94,8 +94,8 @@ static void
 round_robin_gives_equal_shares(void **state)
 {
     (void)state;
-    rig_fresh(VC__POLICY_ROUND_ROBIN);
-    rig_draw(RIG_DRAWS);
+    picker_rig_fresh(VC__POLICY_ROUND_ROBIN);
+    picker_rig_draw(RIG_DRAWS);
     for (unsigned i = 0; i < RIG_N; i++)
         assert_int_equal(RIG_DRAWS / RIG_N, rig.got[i]);
 }
@@ -104,17 +104,17 @@ static void
 round_robin_leaves_out_who_is_not_connected(void **state)
 {
     (void)state;
-    rig_fresh(VC__POLICY_ROUND_ROBIN);
-    rig_draw(RIG_N); /* all were connected so far */
+    picker_rig_fresh(VC__POLICY_ROUND_ROBIN);
+    picker_rig_draw(RIG_N); /* all were connected so far */
     rig_health(1, VC__POOL_FAILING);
     rig_health(2, VC__POOL_CONNECTING);
     rig_promptable(1);
-    rig_draw(1); /* may still be one of them */
-    rig_draw(RIG_DRAWS);
+    picker_rig_draw(1); /* may still be one of them */
+    picker_rig_draw(RIG_DRAWS);
     assert_int_equal(0, rig.got[1] + rig.got[2]);
     for (unsigned i = 0; i < RIG_N; i += i == 0 ? 3 : 1)
         assert_in_range(rig.got[i], RIG_DRAWS / 3, RIG_DRAWS / 3 + 1);
-    assert_true(rig_was_prompted(1));
+    assert_true(picker_rig_was_prompted(1));
 }
 
 /* The sequence counts 2^32 choices, and goes on. */
@@ -122,9 +122,9 @@ static void
 round_robin_goes_on_when_its_count_wraps(void **state)
 {
     (void)state;
-    rig_fresh(VC__POLICY_ROUND_ROBIN);
+    picker_rig_fresh(VC__POLICY_ROUND_ROBIN);
     atomic_store(&rig.picker.at, UINT32_MAX - 2);
-    rig_draw(2 * RIG_N);
+    picker_rig_draw(2 * RIG_N);
     for (unsigned i = 0; i < RIG_N; i++)
         assert_in_range(rig.got[i], 1, 3);
 }
@@ -135,8 +135,8 @@ static void
 least_request_spreads_over_equals(void **state)
 {
     (void)state;
-    rig_fresh(VC__POLICY_LEAST_REQUEST);
-    rig_draw(RIG_DRAWS);
+    picker_rig_fresh(VC__POLICY_LEAST_REQUEST);
+    picker_rig_draw(RIG_DRAWS);
     for (unsigned i = 0; i < RIG_N; i++)
         assert_in_range(rig.got[i], RIG_DRAWS / RIG_N * 95 / 100,
                         RIG_DRAWS / RIG_N * 105 / 100);
@@ -147,9 +147,9 @@ static void
 least_request_leaves_out_the_busiest(void **state)
 {
     (void)state;
-    rig_fresh(VC__POLICY_LEAST_REQUEST);
+    picker_rig_fresh(VC__POLICY_LEAST_REQUEST);
     rig_calls(2, 10);
-    rig_draw(RIG_DRAWS);
+    picker_rig_draw(RIG_DRAWS);
     assert_int_equal(0, rig.got[2]);
     assert_true(rig.got[0] > 0 && rig.got[1] > 0 && rig.got[3] > 0 &&
                 rig.got[4] > 0);
@@ -159,10 +159,10 @@ static void
 least_request_leaves_out_who_is_not_connected(void **state)
 {
     (void)state;
-    rig_fresh(VC__POLICY_LEAST_REQUEST);
+    picker_rig_fresh(VC__POLICY_LEAST_REQUEST);
     rig_health(0, VC__POOL_FAILING);
     rig_health(4, VC__POOL_IDLE);
-    rig_draw(RIG_DRAWS);
+    picker_rig_draw(RIG_DRAWS);
     assert_int_equal(0, rig.got[0] + rig.got[4]);
 }
 
@@ -170,7 +170,7 @@ static void
 calls_that_were_given_up_are_no_calls(void **state)
 {
     (void)state;
-    rig_fresh(VC__POLICY_LEAST_REQUEST);
+    picker_rig_fresh(VC__POLICY_LEAST_REQUEST);
     rig_calls(0, 10);
     atomic_store(&rig.pools[0].tally.value[VC__POOL_CALLS_ENDED], 7);
     atomic_store(&rig.pools[0].tally.value[VC__POOL_CALLS_GIVEN_UP], 5);
@@ -184,10 +184,10 @@ one_that_sheds_is_not_left_out(void **state)
 {
     (void)state;
     for (int p = VC__POLICY_ROUND_ROBIN; p <= VC__POLICY_LEAST_REQUEST; p++) {
-        rig_fresh((enum vc__policy)p);
+        picker_rig_fresh((enum vc__policy)p);
         for (unsigned i = 0; i < 3; i++)
             vc__throttle_answered(&rig.pools[1].throttle, true);
-        rig_draw(1000);
+        picker_rig_draw(1000);
         assert_true(rig.got[1] > 0);
     }
 }
@@ -203,7 +203,7 @@ a_further_attempt_goes_elsewhere(void **state)
     for (int p = 0; p < POLICIES; p++) {
         uint64_t seed = 1;
 
-        rig_fresh((enum vc__policy)p);
+        picker_rig_fresh((enum vc__policy)p);
         atomic_store(&rig.picker.at, 2);
         for (unsigned i = 0; i < 1000; i++)
             assert_int_not_equal(
@@ -219,7 +219,7 @@ if_all_fail_one_is_chosen_all_the_same(void **state)
 {
     (void)state;
     for (int p = 0; p < POLICIES; p++) {
-        rig_fresh((enum vc__policy)p);
+        picker_rig_fresh((enum vc__policy)p);
         rig_health_all(VC__POOL_FAILING);
         rig_pick_after(NULL, 7);
         assert_false(vc__picker_elsewhere(rig.set, NULL));
@@ -240,15 +240,15 @@ an_ejected_server_gets_no_attempt_until_it_is_back(void **state)
 {
     (void)state;
     for (int p = 0; p < POLICIES; p++) {
-        rig_fresh((enum vc__policy)p);
-        rig_draw(100);
+        picker_rig_fresh((enum vc__policy)p);
+        picker_rig_draw(100);
         rig_eject(0, true);
         rig_eject(3, true);
-        rig_draw(1000);
+        picker_rig_draw(1000);
         assert_int_equal(0, rig.got[0] + rig.got[3]);
         rig_eject(0, false);
         rig_eject(3, false);
-        rig_draw(1000);
+        picker_rig_draw(1000);
         assert_true(p == VC__POLICY_PICK_FIRST || rig.got[3] > 0);
     }
 }
@@ -260,10 +260,10 @@ if_all_are_ejected_one_is_chosen_all_the_same(void **state)
     for (int p = 0; p < POLICIES; p++) {
         unsigned sum = 0;
 
-        rig_fresh((enum vc__policy)p);
+        picker_rig_fresh((enum vc__policy)p);
         for (unsigned i = 0; i < RIG_N; i++)
             rig_eject(i, true);
-        rig_draw(1000);
+        picker_rig_draw(1000);
         for (unsigned i = 0; i < RIG_N; i++)
             sum += rig.got[i];
         assert_int_equal(1000, sum);
@@ -277,11 +277,11 @@ an_ejected_server_is_better_than_one_that_cannot_be_reached(void **state)
 {
     (void)state;
     for (int p = 0; p < POLICIES; p++) {
-        rig_fresh((enum vc__policy)p);
+        picker_rig_fresh((enum vc__policy)p);
         rig_health_all(VC__POOL_FAILING);
         rig_health(2, VC__POOL_READY);
         rig_eject(2, true);
-        rig_draw(100);
+        picker_rig_draw(100);
         assert_int_equal(100, rig.got[2]);
     }
 }
@@ -310,7 +310,7 @@ static void
 pick_first_keeps_its_server_when_the_set_changes(void **state)
 {
     (void)state;
-    rig_fresh(VC__POLICY_PICK_FIRST);
+    picker_rig_fresh(VC__POLICY_PICK_FIRST);
     rig_health(0, VC__POOL_FAILING);
     rig_health(1, VC__POOL_FAILING);
     assert_int_equal(2, rig_pick_after(NULL, 0));
@@ -326,7 +326,7 @@ static void
 pick_first_begins_anew_when_its_server_has_gone(void **state)
 {
     (void)state;
-    rig_fresh(VC__POLICY_PICK_FIRST);
+    picker_rig_fresh(VC__POLICY_PICK_FIRST);
     rig_health(0, VC__POOL_FAILING);
     assert_int_equal(1, rig_pick_after(NULL, 0));
     rig_health_all(VC__POOL_READY);
@@ -339,18 +339,18 @@ static void
 round_robin_has_new_servers_connected(void **state)
 {
     (void)state;
-    rig_fresh(VC__POLICY_ROUND_ROBIN);
+    picker_rig_fresh(VC__POLICY_ROUND_ROBIN);
     set_change(2, (const unsigned[]){0, 1});
-    rig_draw(10);
+    picker_rig_draw(10);
     rig_health(4, VC__POOL_IDLE);
     rig_promptable(4);
     set_change(3, (const unsigned[]){0, 1, 4});
-    rig_draw(1);
-    assert_true(rig_was_prompted(4));
-    rig_draw(100);
+    picker_rig_draw(1);
+    assert_true(picker_rig_was_prompted(4));
+    picker_rig_draw(100);
     assert_int_equal(0, rig.got[4]);
     rig_health(4, VC__POOL_READY);
-    rig_draw(300);
+    picker_rig_draw(300);
     assert_in_range(rig.got[4], 99, 101);
 }
 

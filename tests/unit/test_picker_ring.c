@@ -33,7 +33,7 @@ owners_now(const struct vc__pool *before)
 static void
 ring_begin(void)
 {
-    rig_fresh(VC__POLICY_RING_HASH);
+    picker_rig_fresh(VC__POLICY_RING_HASH);
 }
 
 static void
@@ -53,13 +53,13 @@ calls_of_one_key_go_to_one_server(void **state)
         assert_in_range(keys[i], KEYS / RIG_N / 2, KEYS / RIG_N * 2);
 }
 
-/* A call without a key has a random hash: rig_draw(). */
+/* A call without a key has a random hash: picker_rig_draw(). */
 static void
 calls_without_a_key_go_anywhere(void **state)
 {
     (void)state;
     ring_begin();
-    rig_draw(KEYS);
+    picker_rig_draw(KEYS);
     for (unsigned i = 0; i < RIG_N; i++)
         assert_in_range(rig.got[i], KEYS / RIG_N / 2, KEYS / RIG_N * 2);
 }
@@ -150,7 +150,7 @@ idle_servers_are_not_connected_before_they_are_chosen(void **state)
     idle = owners_now(NULL);
     assert_memory_equal(&connected, &idle, sizeof connected);
     for (unsigned i = 0; i < RIG_N; i++)
-        assert_false(rig_was_prompted(i));
+        assert_false(picker_rig_was_prompted(i));
 }
 
 /* Else nobody would find out that it is back. */
@@ -164,8 +164,8 @@ a_failing_server_that_is_passed_is_connected_again(void **state)
     rig_promptable(4);
     rig_promptable(0);
     owners_now(NULL);
-    assert_true(rig_was_prompted(4));
-    assert_false(rig_was_prompted(0));
+    assert_true(picker_rig_was_prompted(4));
+    assert_false(picker_rig_was_prompted(0));
 }
 
 /* The ring without the last server, which leaves. */
@@ -174,8 +174,8 @@ owners_without_last(void)
 {
     struct owners o;
 
-    rig_begin(VC__POLICY_RING_HASH, RIG_N - 1);
-    rig_arrange();
+    picker_rig_begin(VC__POLICY_RING_HASH, RIG_N - 1);
+    picker_rig_arrange();
     o = owners_now(NULL);
     return o;
 }
@@ -198,16 +198,16 @@ a_server_that_has_moved_keeps_its_keys(void **state)
     struct owners before, after;
 
     (void)state;
-    rig_begin(VC__POLICY_RING_HASH, RIG_N);
+    picker_rig_begin(VC__POLICY_RING_HASH, RIG_N);
     for (unsigned i = 0; i < RIG_N; i++)
         strcpy(rig.set->about[i].hash_key, (char[]){'a' + (char)i, '\0'});
-    rig_arrange();
+    picker_rig_arrange();
     before = owners_now(NULL);
-    rig_begin(VC__POLICY_RING_HASH, RIG_N);
+    picker_rig_begin(VC__POLICY_RING_HASH, RIG_N);
     for (unsigned i = 0; i < RIG_N; i++)
         strcpy(rig.set->about[i].hash_key,
                (char[]){'a' + (char)(RIG_N - 1 - i), '\0'});
-    rig_arrange();
+    picker_rig_arrange();
     after = owners_now(NULL);
     for (unsigned k = 0; k < KEYS; k++)
         assert_int_equal(before.of[k], RIG_N - 1 - after.of[k]);

@@ -18,10 +18,10 @@ tiers_begin(void)
 {
     static const uint32_t priorities[RIG_N] = {5, 0, 255, 0, 5};
 
-    rig_begin(VC__POLICY_PRIORITY, RIG_N);
+    picker_rig_begin(VC__POLICY_PRIORITY, RIG_N);
     for (unsigned i = 0; i < RIG_N; i++)
         rig.set->about[i].priority = priorities[i];
-    rig_arrange();
+    picker_rig_arrange();
 }
 
 static void
@@ -36,7 +36,7 @@ only_the_lowest_priority_gets_calls_in_turn(void **state)
 {
     (void)state;
     tiers_begin();
-    rig_draw(1000);
+    picker_rig_draw(1000);
     assert_int_equal(500, rig.got[1]);
     assert_int_equal(500, rig.got[3]);
 }
@@ -46,9 +46,9 @@ one_that_is_left_of_a_tier_has_all_calls(void **state)
 {
     (void)state;
     tiers_begin();
-    rig_draw(10);
+    picker_rig_draw(10);
     rig_health(1, VC__POOL_FAILING);
-    rig_draw(1000);
+    picker_rig_draw(1000);
     assert_int_equal(1000, rig.got[3]);
 }
 
@@ -58,9 +58,9 @@ a_call_waits_for_a_server_of_the_first_tier(void **state)
 {
     (void)state;
     tiers_begin();
-    rig_draw(10);
+    picker_rig_draw(10);
     first_tier_set(VC__POOL_CONNECTING);
-    rig_draw(1000);
+    picker_rig_draw(1000);
     assert_int_equal(1000, rig.got[1] + rig.got[3]);
 }
 
@@ -69,17 +69,17 @@ the_next_tier_gets_calls_while_the_first_fails(void **state)
 {
     (void)state;
     tiers_begin();
-    rig_draw(10);
+    picker_rig_draw(10);
     first_tier_set(VC__POOL_FAILING);
-    rig_draw(1000);
+    picker_rig_draw(1000);
     assert_int_equal(500, rig.got[0]);
     assert_int_equal(500, rig.got[4]);
     rig_health(0, VC__POOL_FAILING);
     rig_health(4, VC__POOL_FAILING);
-    rig_draw(1000);
+    picker_rig_draw(1000);
     assert_int_equal(1000, rig.got[2]);
     first_tier_set(VC__POOL_READY);
-    rig_draw(1000);
+    picker_rig_draw(1000);
     assert_int_equal(500, rig.got[1]);
     assert_int_equal(500, rig.got[3]);
 }
@@ -90,10 +90,10 @@ the_next_tier_gets_calls_while_the_first_is_ejected(void **state)
 {
     (void)state;
     tiers_begin();
-    rig_draw(10);
+    picker_rig_draw(10);
     rig_eject(1, true);
     rig_eject(3, true);
-    rig_draw(1000);
+    picker_rig_draw(1000);
     assert_int_equal(1000, rig.got[0] + rig.got[4]);
 }
 
@@ -105,15 +105,15 @@ a_lower_tier_is_connected_only_when_the_upper_fails(void **state)
     rig_health_all(VC__POOL_IDLE);
     for (unsigned i = 0; i < RIG_N; i++)
         rig_promptable(i);
-    rig_draw(10);
-    assert_true(rig_was_prompted(1) && rig_was_prompted(3));
-    assert_false(rig_was_prompted(0) || rig_was_prompted(4));
+    picker_rig_draw(10);
+    assert_true(picker_rig_was_prompted(1) && picker_rig_was_prompted(3));
+    assert_false(picker_rig_was_prompted(0) || picker_rig_was_prompted(4));
     first_tier_set(VC__POOL_FAILING);
     rig_promptable(1);
-    rig_draw(10);
-    assert_true(rig_was_prompted(0) && rig_was_prompted(4));
-    assert_true(rig_was_prompted(1)); /* it may be back */
-    assert_false(rig_was_prompted(2));
+    picker_rig_draw(10);
+    assert_true(picker_rig_was_prompted(0) && picker_rig_was_prompted(4));
+    assert_true(picker_rig_was_prompted(1)); /* it may be back */
+    assert_false(picker_rig_was_prompted(2));
 }
 
 static void
@@ -124,9 +124,9 @@ if_all_tiers_fail_all_servers_are_tried(void **state)
     rig_health_all(VC__POOL_FAILING);
     for (unsigned i = 0; i < RIG_N; i++)
         rig_promptable(i);
-    rig_draw(1000);
+    picker_rig_draw(1000);
     for (unsigned i = 0; i < RIG_N; i++) {
-        assert_true(rig_was_prompted(i));
+        assert_true(picker_rig_was_prompted(i));
         assert_int_equal(1000 / RIG_N, rig.got[i]);
     }
 }
@@ -139,12 +139,12 @@ a_whole_second_tier_does_not_hide_the_first(void **state)
     tiers_begin();
     rig_health(1, VC__POOL_FAILING);
     rig_health(3, VC__POOL_FAILING);
-    rig_draw(10);
+    picker_rig_draw(10);
     rig_health(1, VC__POOL_READY);
     rig_promptable(3);
-    rig_draw(100);
+    picker_rig_draw(100);
     assert_int_equal(100, rig.got[1]);
-    assert_true(rig_was_prompted(3));
+    assert_true(picker_rig_was_prompted(3));
 }
 
 /* A call that could not be sent does not go to a lower tier, so it has nowhere

@@ -18,10 +18,10 @@ static const unsigned one_heavy[] = {1, 200, 1, 2, 1};
 static void
 weights_begin(const unsigned weights[RIG_N])
 {
-    rig_begin(VC__POLICY_WEIGHTED_ROUND_ROBIN, RIG_N);
+    picker_rig_begin(VC__POLICY_WEIGHTED_ROUND_ROBIN, RIG_N);
     for (unsigned i = 0; i < RIG_N; i++)
         rig.set->about[i].weight = weights[i];
-    rig_arrange();
+    picker_rig_arrange();
 }
 
 /* Draws, and expects shares by the weights, within 5 %, of the servers that are
@@ -33,7 +33,7 @@ shares_are(const unsigned weights[RIG_N], unsigned left_out)
 
     for (unsigned i = 0; i < RIG_N; i++)
         sum += i == left_out ? 0 : weights[i];
-    rig_draw(RIG_DRAWS);
+    picker_rig_draw(RIG_DRAWS);
     for (unsigned i = 0; i < RIG_N; i++) {
         unsigned share = i == left_out ? 0 : RIG_DRAWS / sum * weights[i];
 
@@ -54,7 +54,7 @@ they_are_so_without_one_that_cannot_be_reached_and_when_it_is_back(void **state)
 {
     (void)state;
     weights_begin(ordinary);
-    rig_draw(1); /* all were connected so far */
+    picker_rig_draw(1); /* all were connected so far */
     for (unsigned i = 0; i < RIG_N; i++) {
         rig_health(i, VC__POOL_FAILING);
         shares_are(ordinary, i);
@@ -69,7 +69,7 @@ light_servers_share_the_calls_of_a_heavy_one(void **state)
 {
     (void)state;
     weights_begin(one_heavy);
-    rig_draw(1);
+    picker_rig_draw(1);
     rig_health(1, VC__POOL_FAILING);
     shares_are(one_heavy, 1);
     rig_health(1, VC__POOL_READY);
@@ -82,11 +82,11 @@ one_that_is_not_connected_is_connected(void **state)
 {
     (void)state;
     weights_begin(ordinary);
-    rig_draw(100); /* all are connected: not all are looked at */
+    picker_rig_draw(100); /* all are connected: not all are looked at */
     rig_health(4, VC__POOL_IDLE);
     rig_promptable(4);
-    rig_draw(20);
-    assert_true(rig_was_prompted(4));
+    picker_rig_draw(20);
+    assert_true(picker_rig_was_prompted(4));
     assert_int_equal(0, rig.got[4]);
 }
 
@@ -113,7 +113,7 @@ equal_weights_are_round_robin(void **state)
 
     (void)state;
     weights_begin(equal);
-    rig_draw(1);
+    picker_rig_draw(1);
     for (unsigned i = 0; i < 3 * RIG_N; i++)
         assert_int_equal((1 + i) % RIG_N, rig_pick_after(NULL, 1));
 }

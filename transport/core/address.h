@@ -13,10 +13,11 @@
  * rpc/server/listening.c (addr_port_set, addr_is_loopback),
  * rpc/server/server_listen.c (addr_port_set, addr_port, addr_is_loopback,
  * addr_drawn), cm/connect/target.c (addr_is_loopback, addr_local, addr_name),
- * cm/connect/dial.c (addr_is_local, addr_local_of_key, addr_of_key), address.c
- * (addr_local), cm/pool/upgrade.c (addr_drawn), transport/shm/connect.c
- * (addr_is_drawn), transport/shm/listen.c (addr_is_drawn, addr_key),
- * rpc/server/redirect.c (addr_key), many files (addr_text). */
+ * rpc/balance/near.c (addr_is_loopback), cm/connect/dial.c (addr_is_local,
+ * addr_local_of_key, addr_of_key), address.c (addr_local), cm/pool/upgrade.c
+ * (addr_drawn), transport/shm/connect.c (addr_is_drawn), transport/shm/listen.c
+ * (addr_is_drawn, addr_key), rpc/server/redirect.c (addr_key), many files
+ * (addr_text). */
 #ifndef VC_TRANSPORT_ADDRESS_H
 #define VC_TRANSPORT_ADDRESS_H
 
