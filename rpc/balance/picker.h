@@ -55,10 +55,13 @@ vc__picker_quick(struct vc__picker *k, const struct vc__server_set *set,
     } else {
         return NULL;
     }
-    return s != NULL && s->pool != before &&
-                   vc__pool_health(s->pool) == VC__POOL_READY
-               ? s
-               : NULL;
+    if (s != NULL && s->pool != before &&
+        vc__pool_health(s->pool) == VC__POOL_READY)
+        return s;
+    /* Has vc__picker_pick() look at all of them. */
+    if (k->policy != VC__POLICY_PICK_FIRST)
+        atomic_store_explicit(&k->whole, false, memory_order_relaxed);
+    return NULL;
 }
 
 /* The set has changed: pick_first stays with its server, if that is still
