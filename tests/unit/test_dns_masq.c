@@ -4,138 +4,27 @@
  * The module for dns: targets against dnsmasq, which the test starts on a
  * loopback port of its own. Without dnsmasq all is skipped. */
 #include <setjmp.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
+#include "tests/unit/dns_masq.h"
 #include "tests/unit/dns_rig.h"
 
 #define SECOND_MS 250u
-#define FOLDER    "/tmp/verbcall-dns-XXXXXX"
+
+static const char *const records[MASQ_OPTIONS] = {
+    "--srv-host=_v._tcp.example,a.example,7471,20,3",
+    "--srv-host=_v._tcp.example,b.example,7472,10,0",
+    "--srv-host=_v._tcp.example,c.example,7473,10,50",
+    "--cname=alias.example,a.example", NULL};
 
 static struct vc_resolver rig;
 static struct dns_fake place; /* only its port */
-static char folder[] = FOLDER, hosts[64];
-static pid_t server;
-
-/* --- dnsmasq ------------------------------------------------------------ */
-
-/* Path of the program; Debian has it where only root looks. */
-static const char *
-masq_path(void)
-{
-    static char path[512];
-    const char *at = getenv("PATH");
-
-    while (at != NULL) {
-        int len = (int)strcspn(at, ":");
-
-        snprintf(path, sizeof path, "%.*s/dnsmasq", len, at);
-        if (access(path, X_OK) == 0)
-            return path;
-        at = at[len] == ':' ? at + len + 1 : NULL;
-    }
-    return access("/usr/sbin/dnsmasq", X_OK) == 0 ? "/usr/sbin/dnsmasq" : NULL;
-}
-
-static void
-masq_run(int out)
-{
-    char port[32], file[80];
-    const char *args[] = {masq_path(),
-                          "--no-daemon",
-                          "--conf-file=/dev/null",
-                          "--no-resolv",
-                          "--no-hosts",
-                          "--bind-interfaces",
-                          "--listen-address=127.0.0.1",
-                          "--pid-file=",
-                          "--user=",
-                          "--group=",
-                          "--local=/example/",
-                          "--local-ttl=1",
-                          "--srv-host=_v._tcp.example,a.example,7471,20,3",
-                          "--srv-host=_v._tcp.example,b.example,7472,10,0",
-                          "--srv-host=_v._tcp.example,c.example,7473,10,50",
-                          "--cname=alias.example,a.example",
-                          port,
-                          file,
-                          NULL};
-
-    snprintf(port, sizeof port, "--port=%u", place.port);
-    snprintf(file, sizeof file, "--addn-hosts=%s", hosts);
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    dup2(out, 2);
-    close(out);
-    execv(args[0], (char **)args);
-    _exit(127);
-}
-
-/* Reads the log until a line has this text. False if the program has ended. */
-static bool
-masq_await(FILE *log, const char *text)
-{
-    char line[512];
-
-    while (fgets(line, sizeof line, log) != NULL)
-        if (strstr(line, text) != NULL)
-            return true;
-    return false;
-}
-
-static FILE *masq_log;
-
-/* Starts it, and waits until it serves. */
-static void
-masq_start(void)
-{
-    int out[2];
-
-    assert_return_code(pipe(out), 0);
-    server = fork();
-    if (server == 0)
-        masq_run(out[1]);
-    close(out[1]);
-    masq_log = fdopen(out[0], "r");
-    if (!masq_await(masq_log, "started") || !masq_await(masq_log, hosts))
-        fail_msg("dnsmasq does not start");
-}
-
-static void
-masq_stop(void)
-{
-    kill(server, SIGKILL);
-    waitpid(server, NULL, 0);
-    fclose(masq_log);
-    server = 0;
-}
-
-static void
-hosts_write(const char *text)
-{
-    FILE *f = fopen(hosts, "w");
-
-    fputs(text, f);
-    fclose(f);
-}
-
-/* Changes the hosts, and waits until it has read them. */
-static void
-masq_change(const char *text)
-{
-    hosts_write(text);
-    kill(server, SIGHUP);
-    assert_true(masq_await(masq_log, hosts));
-}
 
 static int
 set_up(void **state)
@@ -145,9 +34,10 @@ set_up(void **state)
     /* A free port, of UDP and TCP. */
     dns_fake_open(&place);
     dns_fake_close(&place);
-    hosts_write("10.0.0.1 a.example\n10.0.0.2 b.example\n"
-                "10.0.0.3 c.example\n");
-    masq_start();
+    masq_start(place.port,
+               "10.0.0.1 a.example\n10.0.0.2 b.example\n"
+               "10.0.0.3 c.example\n",
+               records);
     return 0;
 }
 
@@ -155,8 +45,7 @@ static int
 tear_down(void **state)
 {
     (void)state;
-    if (server > 0)
-        masq_stop();
+    masq_stop();
     return 0;
 }
 
@@ -265,8 +154,7 @@ a_server_that_stops_and_comes_back_is_asked_again(void **state)
     assert_string_equal(rig_servers(&rig), "vc://10.0.0.1:1");
     masq_stop();
     assert_non_null(strstr(rig_failure(&rig), "no DNS server can be reached"));
-    hosts_write("10.0.0.8 a.example\n");
-    masq_start();
+    masq_start(place.port, "10.0.0.8 a.example\n", records);
     assert_string_equal(rig_servers(&rig), "vc://10.0.0.8:1");
     rig_close(&rig);
 }
@@ -285,15 +173,9 @@ main(void)
     };
     int failed;
 
-    if (masq_path() == NULL) {
-        printf("1..0 # SKIP no dnsmasq (Debian: dnsmasq-base)\n");
+    if (!masq_begin())
         return 0;
-    }
-    if (mkdtemp(folder) == NULL)
-        return 1;
-    snprintf(hosts, sizeof hosts, "%s/hosts", folder);
     failed = cmocka_run_group_tests(tests, NULL, NULL);
-    unlink(hosts);
-    rmdir(folder);
+    masq_end();
     return failed;
 }
