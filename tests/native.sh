@@ -34,7 +34,7 @@ programs_of()
             echo "tests/suite/shm_$part"
         done | xargs ;;
     best) echo '$(best_links)' ;;
-    local) echo '$(local_suites)' ;;
+    local) echo '$(local_suites) $(dns_suites)' ;;
     esac
 }
 
