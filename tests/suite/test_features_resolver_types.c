@@ -325,7 +325,7 @@ there_are_at_most_sixteen_types(void **state)
     assert_status(VC_OK, vc_resolver_register(&app_type));
     do {
         assert_in_range(n, 0, 15);
-        snprintf(names[n], sizeof names[n], "a2345678901234%x", n);
+        snprintf(names[n], sizeof names[n], "a2345678901234%x", n % 16);
         types[n] = type_of(names[n]);
         status = vc_resolver_register(&types[n++]);
     } while (status == VC_OK);

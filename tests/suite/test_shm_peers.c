@@ -297,7 +297,7 @@ add_frame(struct making *m, struct vc__frame f, const void *body)
 {
     vc__frame_put(m->at + m->len, &f);
     m->body = m->len + VC__FRAME_HEADER;
-    if (f.body_len > 0)
+    if (body != NULL && f.body_len > 0)
         memcpy(m->at + m->body, body, f.body_len);
     m->len = m->body + f.body_len;
 }
