@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * See rpc/options.h. Static functions run on the thread of their caller, which
- * is one of the program. */
+ * See rpc/options.h. Static functions run on the thread that called the public
+ * function: any. */
 #include "rpc/options.h"
 
 #include <inttypes.h>

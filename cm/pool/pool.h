@@ -192,7 +192,7 @@ bool vc__pool_init(struct vc__pool *p, struct vc__cm *cm,
                    const uint8_t instance[VC__ID_SIZE]);
 
 /* Accepts no more requests. Called by vc__pools_leave() for the pool's last
- * channel, on any thread. */
+ * channel, and by vc__pools_retire() if there is only one; on any thread. */
 void vc__pool_shut(struct vc__pool *p);
 
 /* Begins to close the links of a pool after vc__pool_shut(). All clients are

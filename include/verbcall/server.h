@@ -364,7 +364,7 @@ VC_API enum vc_status vc_server_close_start(struct vc_server *server,
                                             vc_server_done *done, void *arg);
 
 /* vc_server_free - frees the server. It first closes the server without a
- * timeout, unless vc_server_close() has done so with success, and waits for the
+ * timeout, unless a close has done so with success, and waits for the
  * done() of every drain and close that was started. NULL is allowed. Any
  * thread. In a handler or done() it may be called only for a server that is
  * closed, and of which no other drain or close is under way; otherwise it

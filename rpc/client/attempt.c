@@ -486,8 +486,10 @@ vc__attempt_start(struct vc__attempt *u, uint64_t now, uint64_t due)
 {
     struct vc__send *send = u->request.send;
 
-    u->client = vc__channel_pick(u->channel, u->service, u->before, now,
-                                 u->hashed ? &u->hash : NULL, &u->held);
+    u->client = vc__channel_client(u->channel, u->service);
+    if (u->client == NULL)
+        u->client = vc__channel_pick(u->channel, u->service, u->before, now,
+                                     u->hashed ? &u->hash : NULL, &u->held);
     if (u->client == NULL) {
         u->before = NULL; /* it may be gone */
         fail_unsent(u, VC_RESOURCE_EXHAUSTED, "out of memory");

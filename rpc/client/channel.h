@@ -6,8 +6,8 @@
  *
  * Called by: async.c (call_ms), call.c (call_ms), channel_intercept.c (call_ms,
  * was_used), stream_open.c (call_ms, pick, hash, request_max), attempt.c (pick,
- * hash, request_max), attempts.c (elsewhere, lost, count), stream_again.c
- * (elsewhere, lost, count), many files (enter, leave). */
+ * client, hash, request_max), attempts.c (elsewhere, lost, count),
+ * stream_again.c (elsewhere, lost, count), many files (enter, leave). */
 #ifndef VC_RPC_CHANNEL_H
 #define VC_RPC_CHANNEL_H
 
@@ -98,6 +98,21 @@ struct vc__client *vc__channel_pick(struct vc_channel *c,
                                     const struct vc__pool *before, uint64_t now,
                                     const uint64_t *hash,
                                     struct vc__subchannel **held);
+
+/* The same in few instructions for a channel with one server whose newest client
+ * is of this service, which is not held; NULL: vc__channel_pick() chooses. */
+static inline struct vc__client *
+vc__channel_client(struct vc_channel *c, const struct vc_service *service)
+{
+    struct vc__subchannel *s = c->servers.only;
+    struct vc__client *client;
+
+    if (s == NULL)
+        return NULL;
+    /* Acquire: pairs with the store in client_make() of subchannel.c. */
+    client = atomic_load_explicit(&s->clients, memory_order_acquire);
+    return client != NULL && client->service == service ? client : NULL;
+}
 
 /* For the policy ring_hash: the hash of the metadata that the option
  * hash_metadata names, in *hash; false: there are none, or the option is not

@@ -113,7 +113,7 @@ is_plain(const ProtobufCFieldDescriptor *f)
 }
 
 /* Called by value_read(): reads a string or bytes, and counts their memory.
- * False also if the string is not UTF-8. */
+ * False also if the string is not UTF-8 or has a NUL. */
 static bool
 fast_codec_block(struct reader *r, struct value *v)
 {

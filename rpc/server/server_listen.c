@@ -340,7 +340,8 @@ server_listen_at(struct vc_server *server, const struct vc__target *target,
 
 /* Called by listen_at_each(): closes the listeners at the first of two
  * addresses, since the second one failed; vc__error_last() keeps the reason.
- * The server's port stays if it is that of another thread's listener. */
+ * The server's port becomes the former one, unless another port was set
+ * since. */
 static void
 first_drop(struct vc_server *server, const struct sockaddr_storage *addr,
            uint16_t port_before)
