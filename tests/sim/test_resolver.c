@@ -14,7 +14,7 @@
 #include "tests/sim/traffic.h"
 #include "tests/suite/streams.h"
 
-#define SEEDS   100u
+#define SEEDS   40u
 #define SERVERS 3u
 #define NOBODY  3u /* the number of a target without a server */
 #define FAULTS  5u

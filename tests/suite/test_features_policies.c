@@ -22,7 +22,7 @@ static void
 shares_are_by_the_weights(void **state)
 {
     static const unsigned weights[SERVERS] = {1, 2, 5};
-    unsigned share = fixture_many(2000, 100000) / 8;
+    unsigned share = fixture_many(800, 100000) / 8;
     uint64_t before[SERVERS];
     static struct app_fleet f;
 

@@ -309,7 +309,7 @@ what_is_begun_before_the_servers_are_known_waits_and_succeeds(void **state)
     struct resolved w;
 
     (void)state;
-    for (unsigned round = 0; round < fixture_many(5, 100); round++) {
+    for (unsigned round = 0; round < fixture_many(3, 100); round++) {
         opts.flags = round % 2 == 1 ? VC_CALL_WAIT_FOR_READY : 0;
         resolved_start(&w, round % 3 == 2 ? "round_robin" : NULL);
         ones_start(ones, &w, &opts);

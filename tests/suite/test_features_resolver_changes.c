@@ -468,7 +468,7 @@ static void
 a_channel_is_closed_at_any_moment_of_its_changes(void **state)
 {
     (void)state;
-    for (unsigned i = 0; i < fixture_many(40, 1000); i++)
+    for (unsigned i = 0; i < fixture_many(8, 1000); i++)
         close_after(i % 20);
 }
 
@@ -484,7 +484,7 @@ static void
 two_channels_to_one_server_are_closed_at_a_time(void **state)
 {
     (void)state;
-    for (unsigned i = 0; i < fixture_many(20, 1000); i++) {
+    for (unsigned i = 0; i < fixture_many(5, 1000); i++) {
         static struct features_end ends[2];
         Features__Order order = features_order(1, "");
         struct vc_channel *channels[2];

@@ -269,7 +269,7 @@ servers_come_and_go_and_no_call_is_lost(void **state)
 
         resolved_start(&w, policies[p]);
         load_start(&l, &w);
-        for (unsigned i = 0; i < fixture_many(30, 600); i++) {
+        for (unsigned i = 0; i < fixture_many(8, 600); i++) {
             assert_status(VC_OK, resolved_set(&w, sets[i % 6]));
             dropped_are_unused(&w, sets[i % 6], &l);
         }
@@ -292,7 +292,7 @@ sets_in_a_hurry_lose_no_call(void **state)
     (void)state;
     resolved_start(&w, "round_robin");
     load_start(&l, &w);
-    for (unsigned i = 0; i < fixture_many(1000, 20000); i++)
+    for (unsigned i = 0; i < fixture_many(250, 20000); i++)
         assert_status(VC_OK, resolved_set(&w, sets[i * 7 % 6]));
     fixture_await(&l.ended, 500);
     n = load_stop(&l);

@@ -316,7 +316,7 @@ static void
 nothing_of_a_resolver_is_called_after_close(void **state)
 {
     (void)state;
-    for (unsigned i = 0; i < fixture_many(60, 2000); i++) {
+    for (unsigned i = 0; i < fixture_many(15, 2000); i++) {
         struct vc_channel *channel;
         struct vc_runtime *runtime;
 
