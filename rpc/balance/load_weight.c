@@ -21,3 +21,52 @@ vc__load_weight(double qps, double eps, double utilization, double penalty)
                ? (float)weight
                : 0;
 }
+
+/* Called by vc__load_take() and vc__load_now(): after a connect the reports
+ * begin anew. */
+static void
+load_connect(struct vc__load *load, unsigned connect)
+{
+    if (load->connect != connect)
+        load->since = 0;
+    load->connect = connect;
+}
+
+bool
+vc__load_is_fresh(const struct vc__load *load, uint64_t now)
+{
+    return load->weight > 0 && now - load->updated < VC__LOAD_EXPIRATION_US;
+}
+
+void
+vc__load_take(struct vc__load *load, const struct vc__load_report *report,
+              unsigned connect, uint64_t now)
+{
+    /* Also if it is NaN. */
+    double utilization = report->application_utilization > 0
+                             ? report->application_utilization
+                             : report->cpu_utilization;
+    float weight = vc__load_weight(report->rps, report->eps, utilization,
+                                   VC__LOAD_PENALTY);
+
+    if (!(weight > 0))
+        return;
+    load_connect(load, connect);
+    if (!vc__load_is_fresh(load, now))
+        load->since = 0;
+    if (load->since == 0)
+        load->since = now;
+    load->weight = weight;
+    load->updated = now;
+}
+
+float
+vc__load_now(struct vc__load *load, unsigned connect, uint64_t now)
+{
+    load_connect(load, connect);
+    if (!vc__load_is_fresh(load, now))
+        load->since = 0;
+    return load->since != 0 && now - load->since >= VC__LOAD_BLACKOUT_US
+               ? load->weight
+               : 0;
+}
