@@ -121,7 +121,7 @@ struct vc_channel_opts {
      *   connections are lost;
      * - "round_robin": one after the other, of those that are connected;
      * - "weighted_round_robin": the same, by the weights that the resolver
-     *   gives;
+     *   gives, or by the load that the servers report (doc/balancing.md);
      * - "least_request": of two at random the one with fewer calls in progress;
      * - "ring_hash": calls with one key (hash_metadata) go to one server, and
      *   few keys move when a server comes or goes;
@@ -145,6 +145,12 @@ struct vc_channel_opts {
      * those of the others, and gives them none for a while: see
      * verbcall/outlier.h. Copied; default: none are looked for. */
     const struct vc_outlier_opts *outlier;
+
+    /* For weighted_round_robin. Default 0: when at least two servers have
+     * reported their load for 10 s (load_reports in verbcall/server.h), these
+     * reports count, and the weights of the resolver do not. 1: only those of
+     * the resolver count. */
+    uint32_t ignore_load_reports;
 };
 
 #define VC_NO_DEADLINE   UINT32_MAX

@@ -8,8 +8,8 @@
  * pools have published (cm/pool/pool.h, "health"). Any thread. See
  * doc/balancing.md.
  *
- * Called by: servers.c (pick, quick, elsewhere), servers.h (quick), changes.c
- * (moved). */
+ * Called by: servers.c (pick, quick, elsewhere), picker.c (stride), servers.h
+ * (quick), changes.c (moved). */
 #ifndef VC_RPC_PICKER_H
 #define VC_RPC_PICKER_H
 
@@ -30,6 +30,18 @@ struct vc__subchannel *vc__picker_pick(struct vc__picker *k,
                                        const struct vc__server_set *set,
                                        const struct vc__pick *pick);
 
+/* The weights that count now; NULL: all are equal. Called by vc__picker_pick()
+ * and vc__picker_quick(). */
+static inline const struct vc__stride *
+vc__picker_stride(const struct vc__server_set *set)
+{
+    /* Acquire: pairs with the store in vc__server_set_weigh(). */
+    const struct vc__stride *by_load =
+        atomic_load_explicit(&set->by_load, memory_order_acquire);
+
+    return by_load != NULL ? by_load : set->stride;
+}
+
 /* The usual choice, in few instructions: pick_first's server, or the next in
  * turn of round_robin and weighted_round_robin while all are connected. NULL if
  * that one does not suit, or for another policy: then vc__picker_pick()
@@ -38,6 +50,7 @@ static inline struct vc__subchannel *
 vc__picker_quick(struct vc__picker *k, const struct vc__server_set *set,
                  const struct vc__pool *before)
 {
+    const struct vc__stride *stride;
     struct vc__subchannel *s;
     unsigned at;
 
@@ -47,8 +60,9 @@ vc__picker_quick(struct vc__picker *k, const struct vc__server_set *set,
         s = at < set->n ? set->sub[at] : NULL;
     } else if (k->policy <= VC__POLICY_WEIGHTED_ROUND_ROBIN &&
                atomic_load_explicit(&k->whole, memory_order_relaxed)) {
-        at = set->stride != NULL
-                 ? vc__stride_next(set->stride, &k->at)
+        stride = vc__picker_stride(set);
+        at = stride != NULL
+                 ? vc__stride_next(stride, &k->at)
                  : atomic_fetch_add_explicit(&k->at, 1, memory_order_relaxed) %
                        set->n;
         s = set->sub[at];

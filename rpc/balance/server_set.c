@@ -31,6 +31,7 @@ vc__server_set_free(struct vc__server_set *set)
     if (set == NULL)
         return;
     vc__stride_free(set->stride);
+    vc__stride_free(atomic_load(&set->by_load));
     vc__ring_free(set->ring);
     free(set->tier_end);
     free(set->about);
@@ -64,6 +65,40 @@ stride_make(struct vc__server_set *set)
     set->stride = vc__stride_new(weights, set->n);
     free(weights);
     return set->stride != NULL;
+}
+
+/* For vc__server_set_weigh(). How many servers have a weight by load. */
+static unsigned
+set_weighted(const struct vc__server_set *set)
+{
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < set->n; i++)
+        n += set->sub[i]->load.used > 0;
+    return n;
+}
+
+bool
+vc__server_set_weigh(struct vc__server_set *set, struct vc__stride **former)
+{
+    struct vc__stride *by_load = NULL;
+    float *weights;
+
+    if (set_weighted(set) >= 2) {
+        weights = calloc(set->n, sizeof *weights);
+        if (weights == NULL)
+            return false;
+        for (unsigned i = 0; i < set->n; i++)
+            weights[i] = set->sub[i]->load.used;
+        by_load = vc__stride_new(weights, set->n);
+        free(weights);
+        if (by_load == NULL)
+            return false;
+    }
+    *former = atomic_load_explicit(&set->by_load, memory_order_relaxed);
+    /* Release: pairs with the load in vc__picker_pick(). */
+    atomic_store_explicit(&set->by_load, by_load, memory_order_release);
+    return true;
 }
 
 /* The servers of a set in another order, for tiers_make(). */
@@ -135,11 +170,13 @@ bool
 vc__server_set_arrange(struct vc__server_set *set, enum vc__policy policy,
                        const char *label)
 {
+    struct vc__stride *none;
+
     if (set->about == NULL || set->n == 1)
         return true;
     switch (policy) {
     case VC__POLICY_WEIGHTED_ROUND_ROBIN:
-        return stride_make(set);
+        return stride_make(set) && vc__server_set_weigh(set, &none);
     case VC__POLICY_RING_HASH:
         set->ring = vc__ring_new(set->about, set->n, vc__ring_size_for(set->n),
                                  VC__RING_SIZE_MAX);

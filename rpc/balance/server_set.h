@@ -2,9 +2,11 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The servers of a channel at one time, arranged for its policy. Constant once
- * it is published. All functions: the thread that opens or changes the channel.
+ * it is published, but for the weights by load reports. All functions but
+ * vc__server_set_weigh(): the thread that opens or changes the channel.
  *
- * Called by: changes.c (all), servers.c (all). */
+ * Called by: changes.c (new, arrange, free), servers.c (new, arrange, free),
+ * loads.c (weigh), server_set.c (weigh). */
 #ifndef VC_RPC_SERVER_SET_H
 #define VC_RPC_SERVER_SET_H
 
@@ -19,7 +21,10 @@ struct vc__server_set {
     struct vc__endpoint *about; /* what is said of each; NULL: nothing */
 
     struct vc__stride *stride; /* by weight; NULL: all are equal */
-    struct vc__ring *ring;     /* NULL: the policy needs none */
+    /* The same by load reports: under RCU, see rpc/balance/loads.h. NULL:
+     * `stride` counts, as fewer than two have reported. */
+    _Atomic(struct vc__stride *) by_load;
+    struct vc__ring *ring; /* NULL: the policy needs none */
     /* Of priority and nearest: the servers lie by tiers, and tier i ends before
      * tier_end[i]. Of others there is one tier, and no array. */
     unsigned n_tiers;
@@ -37,6 +42,13 @@ struct vc__server_set *vc__server_set_new(unsigned n,
  * label: of this program, for nearest; or NULL. False if memory is short. */
 bool vc__server_set_arrange(struct vc__server_set *set, enum vc__policy policy,
                             const char *label);
+
+/* The weights by load of its servers (struct vc__load, `used`) have changed, or
+ * it is not published yet: makes by_load anew. *former is what this was before,
+ * to be freed after a grace period; NULL: nothing. False, with nothing changed,
+ * if memory is short. Nobody else changes the set or the weights meanwhile. */
+bool vc__server_set_weigh(struct vc__server_set *set,
+                          struct vc__stride **former);
 
 /* Called when no thread reads it any more. NULL is allowed. */
 void vc__server_set_free(struct vc__server_set *set);

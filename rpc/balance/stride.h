@@ -15,7 +15,8 @@
  * on with the sequence of the one before; the caller owns the sequence. Any
  * threads may choose at the same time.
  *
- * Called by: server_set.c (new, free), picker.c (next), picker.h (next). */
+ * Called by: server_set.c (new, free), loads.c (free), picker.c (next),
+ * picker.h (next). */
 #ifndef VC_RPC_STRIDE_H
 #define VC_RPC_STRIDE_H
 

@@ -16,6 +16,7 @@
 
 #include "cm/pool/client.h"
 #include "cm/pool/pools.h"
+#include "rpc/balance/load_weight.h"
 #include "rpc/balance/outlier.h"
 
 struct vc__subchannel {
@@ -28,6 +29,7 @@ struct vc__subchannel {
     atomic_bool first_used;
     struct vc__client first; /* the first one needs no allocation */
     struct vc__outlier outlier;
+    struct vc__load load;
 
     atomic_uint users;
     struct vc__task drop; /* by the last user */
@@ -68,8 +70,9 @@ struct vc__client *vc__subchannel_client(struct vc__subchannel *s,
 static inline void
 vc__subchannel_hold(struct vc__subchannel *s)
 {
-    /* Release: pairs with the acquire in set_drop() of changes.c. RCU orders
-     * both, but ThreadSanitizer does not see that. */
+    /* Release: pairs with the acquire in set_drop() of changes.c and in
+     * former_free() of loads.c. RCU orders both, but ThreadSanitizer does not
+     * see that. */
     atomic_fetch_add_explicit(&s->users, 1, memory_order_release);
 }
 

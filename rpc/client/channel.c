@@ -11,6 +11,7 @@
 
 #include "rpc/balance/changes.h"
 #include "rpc/balance/ejections.h"
+#include "rpc/balance/loads.h"
 #include "rpc/balance/outlier_opts.h"
 #include "rpc/balance/resolver.h"
 #include "rpc/balance/target_opts.h"
@@ -57,6 +58,7 @@ static const struct vc__option channel_numbers[] = {
        VC__KEEPALIVE_MAX_MS, VC_KEEPALIVE_OFF),
     IN(max_attempts, ATTEMPTS, 1, ATTEMPTS_MAX),
     IN(retry_backoff_ms, BACKOFF_MS, 1, BACKOFF_MS_MAX),
+    IN(ignore_load_reports, 0, 1, 1),
 };
 
 static const struct vc__options channel_opts =
@@ -133,6 +135,16 @@ servers_open(struct vc_channel *c, const char *target,
                                   &common);
 }
 
+/* For vc_channel_open(), when the servers are open: begins what judges them.
+ * False if memory is short. */
+static bool
+balance_begin(struct vc_channel *c, const struct vc__outlier_policy *outlier,
+              uint32_t ignore_load_reports)
+{
+    return vc__ejections_begin(&c->servers, outlier) &&
+           (ignore_load_reports != 0 || vc__loads_begin(&c->servers));
+}
+
 /* For vc_channel_open(): NULL if memory is short. It has no servers yet. */
 static struct vc_channel *
 channel_new(struct vc_runtime *runtime, const struct vc_channel_opts *opts)
@@ -198,7 +210,8 @@ vc_channel_open(struct vc_runtime *runtime, const char *target,
     status = balance_opts_take(c, &opts, &outlier);
     if (status == VC_OK)
         status = servers_open(c, target, &opts);
-    if (status == VC_OK && !vc__ejections_begin(&c->servers, &outlier)) {
+    if (status == VC_OK &&
+        !balance_begin(c, &outlier, opts.ignore_load_reports)) {
         vc__servers_shut(&c->servers);
         vc__servers_close(&c->servers);
         status = vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
