@@ -36,7 +36,8 @@ struct vc_async {
     struct vc__engine *engine;    /* usable after the channel was closed */
     struct vc__handle handle;
     atomic_uint holders; /* references: the last one frees the call */
-    atomic_uint events;  /* VC__ASYNC_EV_*; the task is posted while any is set */
+    atomic_uint
+        events; /* VC__ASYNC_EV_*; the task is posted while any is set */
     struct vc__task task;
 
     /* Only for the holder of the engine. */
