@@ -92,8 +92,8 @@ long_alloc(struct vc__watch *watch, uint16_t before, uint32_t size)
     return l;
 }
 
-/* Packs the request of an attempt, for message_prepare(). NULL if memory is
- * short. */
+/* Packs the request of an attempt, for vc__attempt_prepare_message(). NULL if
+ * memory is short. */
 static struct long_send *
 long_new(const struct vc__attempt *u, size_t size)
 {
@@ -196,7 +196,7 @@ metadata_drop(struct vc__attempt *u)
 }
 
 void
-vc__attempt_release(struct vc__attempt *u)
+vc__attempt_release_all(struct vc__attempt *u)
 {
     if (u->request.send != &u->send)
         long_put(caa_container_of(u->request.send, struct long_send, send));
@@ -208,7 +208,7 @@ vc__attempt_release(struct vc__attempt *u)
         vc__attempt_tell(u, NULL);
 }
 
-/* Returns why the request cannot be sent, for message_prepare(). */
+/* Returns why the request cannot be sent, for vc__attempt_prepare_message(). */
 static enum vc_status
 attempt_message_refuse(struct vc__attempt *u, size_t peer_max)
 {
@@ -224,10 +224,10 @@ attempt_message_refuse(struct vc__attempt *u, size_t peer_max)
                                 &u->packing);
 }
 
-/* Measures the message, for vc__attempt_prepare(), and returns its errors.
- * Packs the message, or has call_write() pack it into the packet. */
-static enum vc_status
-message_prepare(struct vc__attempt *u)
+/* Measures the message and returns its errors. Packs the message, or has
+ * call_write() pack it into the packet. */
+enum vc_status
+vc__attempt_prepare_message(struct vc__attempt *u)
 {
     size_t size, max = vc__channel_request_max(u->channel);
     struct long_send *l;
@@ -248,17 +248,15 @@ message_prepare(struct vc__attempt *u)
 }
 
 enum vc_status
-vc__attempt_prepare(struct vc__attempt *u)
+vc__attempt_prepare_all(struct vc__attempt *u)
 {
     enum vc_status status;
 
-    if (u->n_metadata == 0 && u->attempt == 1 && u->priority == 0)
-        return message_prepare(u);
     u->hashed =
         vc__channel_hash(u->channel, u->metadata, u->n_metadata, &u->hash);
     status = metadata_prepare(u);
     if (status == VC_OK)
-        status = message_prepare(u);
+        status = vc__attempt_prepare_message(u);
     if (status != VC_OK)
         metadata_drop(u);
     return status;

@@ -11,8 +11,9 @@
  * it is started; that of a hedge is the holder.
  *
  * Called by: async.c (init, prepare, release, renew, tell, start, abandon),
- * attempt.c (init, unhold, release, tell), call.c (init, prepare, unhold,
- * release, tell, start, abandon), hedge.c (release, copy, start, abandon). */
+ * attempt.c (init, prepare_message, unhold, release, tell), call.c (init,
+ * prepare, unhold, release, tell, start, abandon), hedge.c (release, copy,
+ * start, abandon). */
 #ifndef VC_RPC_ATTEMPT_H
 #define VC_RPC_ATTEMPT_H
 
@@ -79,10 +80,23 @@ void vc__attempt_init(struct vc__attempt *u, struct vc_channel *channel,
                       const void *message,
                       void (*ended)(struct vc__attempt *u));
 
+/* The parts of vc__attempt_prepare(): one for all attempts, and one for those
+ * without metadata, of their own or of the library. */
+enum vc_status vc__attempt_prepare_all(struct vc__attempt *u);
+enum vc_status vc__attempt_prepare_message(struct vc__attempt *u);
+
 /* Measures the request; packs it if it is long or u->packs is set.
  * VC_INVALID_ARGUMENT or VC_RESOURCE_EXHAUSTED, as this thread's last error;
- * then nothing must be released. */
-enum vc_status vc__attempt_prepare(struct vc__attempt *u);
+ * then nothing must be released. Inlined with vc__attempt_release(): that saves
+ * 40 instructions per call. */
+static inline enum vc_status
+vc__attempt_prepare(struct vc__attempt *u)
+{
+    if (u->n_metadata == 0 && u->attempt == 1 && u->priority == 0)
+        return vc__attempt_prepare_message(u);
+    return vc__attempt_prepare_all(u);
+}
+
 /* Lets go of the server, once the attempt has ended, or was abandoned; nothing
  * must be left of it. Called before its channel is left. */
 static inline void
@@ -93,9 +107,18 @@ vc__attempt_unhold(struct vc__attempt *u)
     u->held = NULL;
 }
 
+/* For vc__attempt_release(): an attempt that has something to free. */
+void vc__attempt_release_all(struct vc__attempt *u);
+
 /* Frees what an attempt has that was not started, has ended or was abandoned;
  * except the reply. */
-void vc__attempt_release(struct vc__attempt *u);
+static inline void
+vc__attempt_release(struct vc__attempt *u)
+{
+    if (u->request.send != &u->send || u->held != NULL || u->packed != NULL ||
+        u->reply_metadata != NULL)
+        vc__attempt_release_all(u);
+}
 
 /* For an asynchronous call: makes an attempt that was prepared with `packs` and
  * has ended ready for another start, with this number. False, with nothing
