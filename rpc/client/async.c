@@ -264,7 +264,8 @@ attempts_failed(struct vc_async *a)
     uint64_t us;
 
     if (!a->cancelled && !a->handed &&
-        vc__attempts_next(&a->attempts, &a->attempt, &us))
+        vc__attempts_next(&a->attempts, &a->attempt,
+                          a->configured ? &a->policy : NULL, &us))
         async_pause_for(a, us);
     else
         async_finish(a, &a->attempt);
@@ -431,7 +432,8 @@ async_alloc(void (*over)(struct vc_async *a))
     return a;
 }
 
-/* Packs the request. Returns the errors of vc__attempt_prepare(). */
+/* Packs the request. Returns the errors of vc__attempt_limit() and
+ * vc__attempt_prepare(). */
 static enum vc_status
 async_prepare(struct vc_async *a, const struct vc_call_opts *opts)
 {
@@ -449,6 +451,8 @@ async_prepare(struct vc_async *a, const struct vc_call_opts *opts)
         a->watch = (struct vc__watch){watch_hold, watch_handed, watch_drop};
         u->watch = &a->watch;
     }
+    if (a->configured && vc__attempt_limit(u, &a->policy) != VC_OK)
+        return VC_RESOURCE_EXHAUSTED;
     return vc__attempt_prepare(u);
 }
 
@@ -473,12 +477,14 @@ async_limit(struct vc_async *a, const struct vc_call_opts *opts)
     return status;
 }
 
-/* vc__async_new() with complete options. Returns NULL with the error as this
- * thread's last. */
+/* vc__async_new() with complete options; policy: of the service config, or
+ * NULL. Returns NULL with the error as this thread's last. */
 static struct vc_async *
 async_make(struct vc_channel *channel, const struct vc_service *service,
            unsigned method, const void *request,
-           const struct vc_call_opts *opts, void (*over)(struct vc_async *a))
+           const struct vc_call_opts *opts,
+           const struct vc__call_policy *policy,
+           void (*over)(struct vc_async *a))
 {
     struct vc_async *a;
 
@@ -489,6 +495,10 @@ async_make(struct vc_channel *channel, const struct vc_service *service,
         return NULL;
     vc__attempt_init(&a->attempt, channel, service, method, request,
                      async_on_ended);
+    if (policy != NULL) {
+        a->policy = *policy;
+        a->configured = true;
+    }
     if (async_prepare(a, opts) == VC_OK && async_limit(a, opts) == VC_OK)
         return a;
     vc__attempt_release(&a->attempt);
@@ -502,14 +512,15 @@ vc__async_new(struct vc_channel *channel, const struct vc_service *service,
               const struct vc_call_opts *user_opts,
               void (*over)(struct vc_async *a))
 {
+    const struct vc__call_policy *policy = NULL;
+    struct vc__call_policy room;
     struct vc_call_opts opts;
     struct vc_async *a;
 
-    if (vc__call_opts_take(
-            &opts, user_opts,
-            vc__channel_call_ms(channel, &service->methods[method])) != VC_OK)
+    if (vc__channel_opts_take(&opts, user_opts, channel, service, method, &room,
+                              &policy) != VC_OK)
         return NULL;
-    a = async_make(channel, service, method, request, &opts, over);
+    a = async_make(channel, service, method, request, &opts, policy, over);
     if (a == NULL) {
         vc__text_name_last(service->name, service->methods[method].name);
         vc__result_fill(opts.result, vc__error_last(), 0, NULL);

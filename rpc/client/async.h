@@ -32,8 +32,9 @@ enum vc__async_state {
 
 struct vc_async {
     struct vc__attempt attempt;
-    struct vc__attempts attempts; /* all from here on is cleared at first */
-    struct vc__engine *engine;    /* usable after the channel was closed */
+    struct vc__call_policy policy; /* if `configured` */
+    struct vc__attempts attempts;  /* all from here on is cleared at first */
+    struct vc__engine *engine;     /* usable after the channel was closed */
     struct vc__handle handle;
     atomic_uint holders; /* references: the last one frees the call */
     atomic_uint
@@ -42,10 +43,12 @@ struct vc_async {
 
     /* Only for the holder of the engine. */
     enum vc__async_state state;
-    bool started;           /* vc__async_start() has returned, or is about to */
-    bool cancelled;         /* a cancel was received */
-    unsigned heard;         /* bits taken from `events` and not handled yet */
-    bool flying;            /* the attempt runs, or its end is not handled */
+    bool
+        configured; /* the service config has an entry for the call: `policy` */
+    bool started;   /* vc__async_start() has returned, or is about to */
+    bool cancelled; /* a cancel was received */
+    unsigned heard; /* bits taken from `events` and not handled yet */
+    bool flying;    /* the attempt runs, or its end is not handled */
     struct vc__timer timer; /* for deadline, pause, or hedge */
     struct vc__retry_wait retry_wait;
 

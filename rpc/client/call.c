@@ -10,6 +10,7 @@
 #include "rpc/client/call_opts.h"
 #include "rpc/client/channel_intercept.h"
 #include "rpc/client/hedge.h"
+#include "rpc/client/method_config.h"
 #include "rpc/client/one_way.h"
 #include "rpc/text.h"
 
@@ -151,10 +152,11 @@ struct what {
     unsigned method;
     const void *request;
     const struct vc_call_opts *opts;
+    const struct vc__call_policy *policy; /* NULL: the channel's */
 };
 
 /* Prepares an attempt with this number, the first or a further one. Errors as
- * of vc__attempt_prepare(). */
+ * of vc__attempt_limit() and vc__attempt_prepare(). */
 static enum vc_status
 call_prepare(struct blocking *b, struct vc_channel *channel,
              const struct what *w, unsigned attempt)
@@ -168,6 +170,8 @@ call_prepare(struct blocking *b, struct vc_channel *channel,
     u->priority = w->opts->priority;
     u->wants_all = w->opts->result != NULL;
     u->attempt = attempt;
+    if (w->policy != NULL && vc__attempt_limit(u, w->policy) != VC_OK)
+        return VC_RESOURCE_EXHAUSTED;
     return vc__attempt_prepare(u);
 }
 
@@ -202,7 +206,7 @@ go_on(struct blocking *b, const struct what *w)
     uint64_t us;
 
     while (u->error.status != VC_OK &&
-           vc__attempts_next(&b->attempts, u, &us)) {
+           vc__attempts_next(&b->attempts, u, w->policy, &us)) {
         call_pause_for(b, us);
         b->attempts.began = vc__now();
         if (!vc__attempts_in_time(&b->attempts, u, b->attempts.began) ||
@@ -284,17 +288,19 @@ vc__channel_call(struct vc_channel *channel, const struct vc_service *service,
                  const struct vc_call_opts *user_opts, void **reply)
 {
     const struct vc_method *m = &service->methods[method];
+    struct vc__call_policy policy;
     struct vc_call_opts opts;
-    const struct what w = {service, method, request, &opts};
-    enum vc_status status =
-        vc__call_opts_take(&opts, user_opts, vc__channel_call_ms(channel, m));
+    struct what w = {service, method, request, &opts, NULL};
+    enum vc_status status = vc__channel_opts_take(
+        &opts, user_opts, channel, service, method, &policy, &w.policy);
 
     if (status != VC_OK)
         return status;
     if (m->flags & VC_METHOD_ONE_WAY)
         return vc__one_way(channel, service, method, request, &opts);
     if (opts.hedge_ms != 0)
-        return vc__hedge_call(channel, service, method, request, &opts, reply);
+        return vc__hedge_call(channel, service, method, request, user_opts,
+                              reply);
     return blocking_call(channel, &w, reply);
 }
 

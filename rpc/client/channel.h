@@ -23,6 +23,9 @@
 #include "rpc/runtime.h"
 #include "transport/core/waiter.h"
 
+struct vc__channel_config;
+struct vc__config;
+
 struct vc_channel {
     struct vc__handle handle;
     struct vc_runtime *runtime;
@@ -33,6 +36,11 @@ struct vc_channel {
     struct vc__client_opts client_opts;
     size_t reply_memory;
     struct vc__interceptors *interceptors; /* NULL: none */
+
+    /* rpc/client/method_config.h: the service config in force, under RCU;
+     * NULL: none. And where it comes from; NULL: from nowhere. */
+    _Atomic(struct vc__config *) config;
+    _Atomic(struct vc__channel_config *) settings;
 
     /* rpc/client/attempts.h */
     struct vc__retry_policy retry;

@@ -27,8 +27,9 @@ struct vc__outgoing {
     const char *what;             /* "request", "reply" or "message" */
     const char *service, *method; /* the names */
     const char *peer;             /* the receiver: "server", "client" */
-    size_t reply_max; /* most bytes that its method allows; 0: no limit */
-    size_t peer_max;  /* most bytes that the peer accepts */
+    size_t reply_max;    /* most bytes that its method allows; 0: no limit */
+    uint32_t config_max; /* that the service config allows; the same */
+    size_t peer_max;     /* most bytes that the peer accepts */
 };
 
 /* True if `its` describes the same type in another copy of the generated code;

@@ -27,8 +27,7 @@
 #define NO_RETRY VC_CALL_NO_RETRY
 #define WAIT     VC_CALL_WAIT_FOR_READY
 
-static const struct vc__retry_policy policy = {.max_attempts = 3,
-                                               .backoff_ms = 50};
+static const struct vc__retry_policy policy = VC__RETRY_POLICY(3, 50);
 
 /* wait_ms is the least delay before the retry in milliseconds, NEVER for no
  * retry. The longest delay is half as much again. */
