@@ -286,12 +286,16 @@ attempt_over(struct vc_async *a)
         async_finish(a, &a->attempt);
     } else if (a->hedge == NULL) {
         attempts_failed(a);
+    } else if (vc__hedge_is_fatal(a, &a->attempt.error)) {
+        vc__hedge_give_up(a);
+        async_finish(a, &a->attempt);
     } else {
         a->attempts.seen |= a->attempt.error.outcome != VC_OUTCOME_NOT_EXECUTED;
     }
 }
 
-/* Abandons the attempt; if it ends by itself, the call is kept until then. */
+/* Abandons the attempt; if it ends by itself, the call is kept until then. The
+ * hedge has a reply, or an error that ends the call. */
 static void
 hedge_won(struct vc_async *a)
 {
@@ -299,6 +303,7 @@ hedge_won(struct vc_async *a)
 
     if (!attempt_give_up(a, &outcome))
         vc__async_hold(a);
+    a->attempts.seen |= outcome != VC_OUTCOME_NOT_EXECUTED;
     async_finish(a, vc__hedge_unary(a->hedge));
 }
 
