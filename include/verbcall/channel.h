@@ -235,8 +235,9 @@ VC_API enum vc_status vc_channel_connect(struct vc_channel *channel,
  * each, "server 1 of 3, TARGET: ready" (or idle, connecting, failing, ejected);
  * "no servers: REASON" before there are any; and "the resolver: REASON" at the
  * end while it has no answer. The last lines say which service config is in
- * force, and why a newer one is not. The text is for people: programs must not parse
- * it. Returns the length of the whole text, as snprintf(3) does. Any thread. */
+ * force, and why a newer one is not. The text is for people: programs must not
+ * parse it. Returns the length of the whole text, as snprintf(3) does. Any
+ * thread. */
 VC_API size_t vc_channel_describe(const struct vc_channel *channel, char *text,
                                   size_t size);
 

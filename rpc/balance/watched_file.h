@@ -4,8 +4,8 @@
  * A file that is read again when it changes, for an owner that has a struct
  * vc_resolver: see doc/balancing.md, "file:". The state of the resolver must
  * begin with the struct. Functions run as verbcall/resolver.h says:
- * vc__watched_file_begin() and vc__watched_file_start() on the thread that opens
- * the channel, the others on the holder.
+ * vc__watched_file_begin() and vc__watched_file_start() on the thread that
+ * opens the channel, the others on the holder.
  *
  * Called by: file_resolver.c (all), rpc/client/config_file.c (all). */
 #ifndef VC_RPC_WATCHED_FILE_H

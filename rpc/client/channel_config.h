@@ -18,8 +18,8 @@ struct vc_channel;
 struct vc__outlier_policy;
 
 /* Takes the option service_config, if there is one: sets c->settings, and puts
- * the config in force, with its policy and outliers. Called by vc_channel_open(), before the channel has
- * servers.
+ * the config in force, with its policy and outliers. Called by
+ * vc_channel_open(), before the channel has servers.
  * VC_INVALID_ARGUMENT    it is malformed, or its file cannot be read
  * VC_UNIMPLEMENTED       there is no module to read it
  * VC_RESOURCE_EXHAUSTED  no memory */

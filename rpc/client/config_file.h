@@ -19,7 +19,8 @@ struct vc__engine;
 /* What the owner is called with: on the thread that opens the file, and then on
  * the holder. */
 struct vc__config_file_owner {
-    /* A new text of the file with this path. False with the thread's last error if it is refused. */
+    /* A new text of the file with this path. False with the thread's last error
+     * if it is refused. */
     bool (*take)(struct vc__config_file_owner *owner, const char *path,
                  const char *text, size_t len);
     /* The file cannot be read or watched. */

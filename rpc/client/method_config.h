@@ -68,8 +68,8 @@ struct vc__config *vc__method_config_new(struct vc__service_config *parsed);
 void vc__method_config_replace(struct vc_channel *channel,
                                struct vc__config *config);
 
-/* The name of the metadata by which ring_hash chooses a server, in `name`, which
- * has VC__SERVICE_CONFIG_KEY bytes, if the config says so; else false. */
+/* The name of the metadata by which ring_hash chooses a server, in `name`, of
+ * VC__SERVICE_CONFIG_KEY bytes, if the config says so; else false. */
 bool vc__method_config_hash_metadata(const struct vc_channel *channel,
                                      char *name);
 

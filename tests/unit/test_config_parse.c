@@ -17,20 +17,21 @@
 
 #include "modules/config/config.h"
 
-#define M(text)  "{\"methodConfig\":[{\"name\":[{}]," text "}]}"
-#define R(text)  M("\"retryPolicy\":{" text "}")
-#define H(text)  M("\"hedgingPolicy\":{" text "}")
-#define L(text)  "{\"loadBalancingConfig\":[" text "]}"
-#define O(text)  L("{\"outlier_detection_experimental\":{" text "}}")
-#define T(text)  "{\"retryThrottling\":{" text "}}"
-#define N(text)  "{\"methodConfig\":[{\"name\":[" text "]}]}"
-#define M0       "methodConfig[0]"
-#define R0       "methodConfig[0].retryPolicy."
-#define H0       "methodConfig[0].hedgingPolicy."
-#define L0       "loadBalancingConfig[0]."
-#define O0       "loadBalancingConfig[0].outlier_detection_experimental."
-#define CHILD    "\"childPolicy\":[{\"round_robin\":{}}]"
-#define DURATION ": must be a duration of at most 315576000000 seconds, as \"1.5s\""
+#define M(text) "{\"methodConfig\":[{\"name\":[{}]," text "}]}"
+#define R(text) M("\"retryPolicy\":{" text "}")
+#define H(text) M("\"hedgingPolicy\":{" text "}")
+#define L(text) "{\"loadBalancingConfig\":[" text "]}"
+#define O(text) L("{\"outlier_detection_experimental\":{" text "}}")
+#define T(text) "{\"retryThrottling\":{" text "}}"
+#define N(text) "{\"methodConfig\":[{\"name\":[" text "]}]}"
+#define M0      "methodConfig[0]"
+#define R0      "methodConfig[0].retryPolicy."
+#define H0      "methodConfig[0].hedgingPolicy."
+#define L0      "loadBalancingConfig[0]."
+#define O0      "loadBalancingConfig[0].outlier_detection_experimental."
+#define CHILD   "\"childPolicy\":[{\"round_robin\":{}}]"
+#define DURATION                                                               \
+    ": must be a duration of at most 315576000000 seconds, as \"1.5s\""
 
 /* All of a retryPolicy but what a row adds. */
 #define ATTEMPTS "\"maxAttempts\":3,"
@@ -80,17 +81,23 @@ static const struct {
     {"{\"loadBalancingPolicy\":7}", "loadBalancingPolicy: must be a text"},
     {"{\"healthCheckConfig\":7}", "healthCheckConfig: must be an object"},
     {"{\"healthCheckConfig\":{\"serviceName\":\"\"}}",
-     "healthCheckConfig.serviceName: is not supported: channels do not ask the health service of their servers; remove "
+     "healthCheckConfig.serviceName: is not supported: channels do not ask the "
+     "health service of their servers; remove "
      "it"},
     /* names */
     {N("1"), M0 ".name[0]: must be an object"},
     {N("{\"service\":1}"), M0 ".name[0].service: must be a text"},
-    {N("{\"service\":\"a\",\"method\":{}}"), M0 ".name[0].method: must be a text"},
-    {N("{\"method\":\"m\"}"), M0 ".name[0]: has a method and no service; name the service, too"},
-    {N("{\"service\":\"\",\"method\":\"m\"}"), M0 ".name[0]: has a method and no service; name the service, too"},
-    {N("{\"service\":\"a\"},{\"service\":\"a\"}"), M0 ".name[1]: \"a/\" has an entry already"},
+    {N("{\"service\":\"a\",\"method\":{}}"),
+     M0 ".name[0].method: must be a text"},
+    {N("{\"method\":\"m\"}"),
+     M0 ".name[0]: has a method and no service; name the service, too"},
+    {N("{\"service\":\"\",\"method\":\"m\"}"),
+     M0 ".name[0]: has a method and no service; name the service, too"},
+    {N("{\"service\":\"a\"},{\"service\":\"a\"}"),
+     M0 ".name[1]: \"a/\" has an entry already"},
     {N("{},{\"service\":\"\"}"), M0 ".name[1]: \"/\" has an entry already"},
-    {N("{\"service\":\"a\"},{\"service\":\"a\",\"method\":\"\"}"), M0 ".name[1]: \"a/\" has an entry already"},
+    {N("{\"service\":\"a\"},{\"service\":\"a\",\"method\":\"\"}"),
+     M0 ".name[1]: \"a/\" has an entry already"},
     {"{\"methodConfig\":[{\"name\":[{\"service\":\"a\",\"method\":\"b\"}]},"
      "{\"name\":[{\"service\":\"c\"},{\"service\":\"a\",\"method\":\"b\"}]}]}",
      "methodConfig[1].name[1]: \"a/b\" has an entry already"},
@@ -115,17 +122,24 @@ static const struct {
     {M("\"waitForReady\":1"), M0 ".waitForReady: must be true or false"},
     {M("\"waitForReady\":\"true\""), M0 ".waitForReady: must be true or false"},
     /* limits */
-    {M("\"maxRequestMessageBytes\":0"), M0 ".maxRequestMessageBytes: must be a whole number, 1 to 4294967295"},
-    {M("\"maxRequestMessageBytes\":-1"), M0 ".maxRequestMessageBytes: must be a whole number, 1 to 4294967295"},
-    {M("\"maxRequestMessageBytes\":1.5"), M0 ".maxRequestMessageBytes: must be a whole number, 1 to 4294967295"},
-    {M("\"maxRequestMessageBytes\":true"), M0 ".maxRequestMessageBytes: must be a whole number, 1 to 4294967295"},
-    {M("\"maxRequestMessageBytes\":\"\""), M0 ".maxRequestMessageBytes: must be a whole number, 1 to 4294967295"},
-    {M("\"maxRequestMessageBytes\":\"1k\""), M0 ".maxRequestMessageBytes: must be a whole number, 1 to 4294967295"},
+    {M("\"maxRequestMessageBytes\":0"),
+     M0 ".maxRequestMessageBytes: must be a whole number, 1 to 4294967295"},
+    {M("\"maxRequestMessageBytes\":-1"),
+     M0 ".maxRequestMessageBytes: must be a whole number, 1 to 4294967295"},
+    {M("\"maxRequestMessageBytes\":1.5"),
+     M0 ".maxRequestMessageBytes: must be a whole number, 1 to 4294967295"},
+    {M("\"maxRequestMessageBytes\":true"),
+     M0 ".maxRequestMessageBytes: must be a whole number, 1 to 4294967295"},
+    {M("\"maxRequestMessageBytes\":\"\""),
+     M0 ".maxRequestMessageBytes: must be a whole number, 1 to 4294967295"},
+    {M("\"maxRequestMessageBytes\":\"1k\""),
+     M0 ".maxRequestMessageBytes: must be a whole number, 1 to 4294967295"},
     {M("\"maxResponseMessageBytes\":4294967296"),
      M0 ".maxResponseMessageBytes: must be a whole number, 1 to 4294967295"},
     {M("\"maxResponseMessageBytes\":\"18446744073709551616\""),
      M0 ".maxResponseMessageBytes: must be a whole number, 1 to 4294967295"},
-    {M("\"maxResponseMessageBytes\":1e300"), M0 ".maxResponseMessageBytes: must be a whole number, 1 to 4294967295"},
+    {M("\"maxResponseMessageBytes\":1e300"),
+     M0 ".maxResponseMessageBytes: must be a whole number, 1 to 4294967295"},
     /* retryPolicy */
     {M("\"retryPolicy\":1"), M0 ".retryPolicy: must be an object"},
     {R(""), R0 "maxAttempts: is missing"},
@@ -133,87 +147,131 @@ static const struct {
     {R(ATTEMPTS MOST TIMES CODES), R0 "initialBackoff: is missing"},
     {R(ATTEMPTS FIRST TIMES CODES), R0 "maxBackoff: is missing"},
     {R(ATTEMPTS FIRST MOST CODES), R0 "backoffMultiplier: is missing"},
-    {R(ATTEMPTS FIRST MOST "\"backoffMultiplier\":2"), R0 "retryableStatusCodes: is missing"},
-    {R("\"maxAttempts\":1," FIRST MOST TIMES CODES), R0 "maxAttempts: must be a whole number, 2 to 4294967295"},
-    {R("\"maxAttempts\":\"two\"," FIRST MOST TIMES CODES), R0 "maxAttempts: must be a whole number, 2 to 4294967295"},
-    {R(ATTEMPTS "\"initialBackoff\":\"0s\"," MOST TIMES CODES), R0 "initialBackoff: must be more than 0 seconds"},
-    {R(ATTEMPTS FIRST "\"maxBackoff\":\"0.000s\"," TIMES CODES), R0 "maxBackoff: must be more than 0 seconds"},
-    {R(ATTEMPTS FIRST "\"maxBackoff\":1," TIMES CODES), R0 "maxBackoff: must be a text"},
-    {R(ATTEMPTS FIRST MOST "\"backoffMultiplier\":0," CODES), R0 "backoffMultiplier: must be a number above 0"},
-    {R(ATTEMPTS FIRST MOST "\"backoffMultiplier\":-2," CODES), R0 "backoffMultiplier: must be a number above 0"},
-    {R(ATTEMPTS FIRST MOST "\"backoffMultiplier\":1e300," CODES), R0 "backoffMultiplier: must be a number above 0"},
-    {R(ATTEMPTS FIRST MOST "\"backoffMultiplier\":\"x\"," CODES), R0 "backoffMultiplier: must be a number above 0"},
-    {R(ATTEMPTS FIRST MOST "\"backoffMultiplier\":\"1,5\"," CODES), R0 "backoffMultiplier: must be a number above 0"},
-    {R(ATTEMPTS FIRST MOST "\"backoffMultiplier\":[]," CODES), R0 "backoffMultiplier: must be a number above 0"},
-    {R(ATTEMPTS FIRST MOST TIMES "\"retryableStatusCodes\":[]"), R0 "retryableStatusCodes: has no status code"},
+    {R(ATTEMPTS FIRST MOST "\"backoffMultiplier\":2"),
+     R0 "retryableStatusCodes: is missing"},
+    {R("\"maxAttempts\":1," FIRST MOST TIMES CODES),
+     R0 "maxAttempts: must be a whole number, 2 to 4294967295"},
+    {R("\"maxAttempts\":\"two\"," FIRST MOST TIMES CODES),
+     R0 "maxAttempts: must be a whole number, 2 to 4294967295"},
+    {R(ATTEMPTS "\"initialBackoff\":\"0s\"," MOST TIMES CODES),
+     R0 "initialBackoff: must be more than 0 seconds"},
+    {R(ATTEMPTS FIRST "\"maxBackoff\":\"0.000s\"," TIMES CODES),
+     R0 "maxBackoff: must be more than 0 seconds"},
+    {R(ATTEMPTS FIRST "\"maxBackoff\":1," TIMES CODES),
+     R0 "maxBackoff: must be a text"},
+    {R(ATTEMPTS FIRST MOST "\"backoffMultiplier\":0," CODES),
+     R0 "backoffMultiplier: must be a number above 0"},
+    {R(ATTEMPTS FIRST MOST "\"backoffMultiplier\":-2," CODES),
+     R0 "backoffMultiplier: must be a number above 0"},
+    {R(ATTEMPTS FIRST MOST "\"backoffMultiplier\":1e300," CODES),
+     R0 "backoffMultiplier: must be a number above 0"},
+    {R(ATTEMPTS FIRST MOST "\"backoffMultiplier\":\"x\"," CODES),
+     R0 "backoffMultiplier: must be a number above 0"},
+    {R(ATTEMPTS FIRST MOST "\"backoffMultiplier\":\"1,5\"," CODES),
+     R0 "backoffMultiplier: must be a number above 0"},
+    {R(ATTEMPTS FIRST MOST "\"backoffMultiplier\":[]," CODES),
+     R0 "backoffMultiplier: must be a number above 0"},
+    {R(ATTEMPTS FIRST MOST TIMES "\"retryableStatusCodes\":[]"),
+     R0 "retryableStatusCodes: has no status code"},
     {R(ATTEMPTS FIRST MOST TIMES "\"retryableStatusCodes\":\"UNAVAILABLE\""),
      R0 "retryableStatusCodes: must be an array"},
     {R(ATTEMPTS FIRST MOST TIMES "\"retryableStatusCodes\":[14,\"SLOW\"]"),
-     R0 "retryableStatusCodes[1]: must be a status code, as \"UNAVAILABLE\" or 14"},
+     R0 "retryableStatusCodes[1]: must be a status code, as \"UNAVAILABLE\" or "
+        "14"},
     {R(ATTEMPTS FIRST MOST TIMES "\"retryableStatusCodes\":[17]"),
-     R0 "retryableStatusCodes[0]: must be a status code, as \"UNAVAILABLE\" or 14"},
+     R0 "retryableStatusCodes[0]: must be a status code, as \"UNAVAILABLE\" or "
+        "14"},
     {R(ATTEMPTS FIRST MOST TIMES "\"retryableStatusCodes\":[null]"),
-     R0 "retryableStatusCodes[0]: must be a status code, as \"UNAVAILABLE\" or 14"},
+     R0 "retryableStatusCodes[0]: must be a status code, as \"UNAVAILABLE\" or "
+        "14"},
     {R(ATTEMPTS FIRST MOST TIMES "\"retryableStatusCodes\":[\"OK\"]"),
      R0 "retryableStatusCodes[0]: OK is no failure"},
     {R(ATTEMPTS FIRST MOST TIMES CODES ",\"perAttemptRecvTimeout\":\"1s\""),
-     R0 "perAttemptRecvTimeout: is not supported: an attempt has no timeout of its own; remove it"},
+     R0 "perAttemptRecvTimeout: is not supported: an attempt has no timeout of "
+        "its own; remove it"},
     /* hedgingPolicy */
     {M("\"hedgingPolicy\":[]"), M0 ".hedgingPolicy: must be an object"},
     {H("\"hedgingDelay\":\"1s\""), H0 "maxAttempts: is missing"},
-    {H("\"maxAttempts\":0"), H0 "maxAttempts: must be a whole number, 2 to 4294967295"},
-    {H("\"maxAttempts\":2,\"hedgingDelay\":5"), H0 "hedgingDelay: must be a text"},
-    {H("\"maxAttempts\":2,\"nonFatalStatusCodes\":[0]"), H0 "nonFatalStatusCodes[0]: OK is no failure"},
-    {M("\"retryPolicy\":{" ATTEMPTS FIRST MOST TIMES CODES "},\"hedgingPolicy\":{\"maxAttempts\":2}"),
+    {H("\"maxAttempts\":0"),
+     H0 "maxAttempts: must be a whole number, 2 to 4294967295"},
+    {H("\"maxAttempts\":2,\"hedgingDelay\":5"),
+     H0 "hedgingDelay: must be a text"},
+    {H("\"maxAttempts\":2,\"nonFatalStatusCodes\":[0]"),
+     H0 "nonFatalStatusCodes[0]: OK is no failure"},
+    {M("\"retryPolicy\":{" ATTEMPTS FIRST MOST TIMES CODES
+       "},\"hedgingPolicy\":{\"maxAttempts\":2}"),
      M0 ": has both retryPolicy and hedgingPolicy; remove one"},
     /* retryThrottling */
     {T(""), "retryThrottling.maxTokens: is missing"},
     {T("\"maxTokens\":10"), "retryThrottling.tokenRatio: is missing"},
-    {T("\"maxTokens\":0,\"tokenRatio\":1"), "retryThrottling.maxTokens: must be a whole number, 1 to 1000"},
-    {T("\"maxTokens\":1001,\"tokenRatio\":1"), "retryThrottling.maxTokens: must be a whole number, 1 to 1000"},
-    {T("\"maxTokens\":10,\"tokenRatio\":0"), "retryThrottling.tokenRatio: must be a number above 0"},
-    {T("\"maxTokens\":10,\"tokenRatio\":0.0009"), "retryThrottling.tokenRatio: must be 0.001 or more"},
+    {T("\"maxTokens\":0,\"tokenRatio\":1"),
+     "retryThrottling.maxTokens: must be a whole number, 1 to 1000"},
+    {T("\"maxTokens\":1001,\"tokenRatio\":1"),
+     "retryThrottling.maxTokens: must be a whole number, 1 to 1000"},
+    {T("\"maxTokens\":10,\"tokenRatio\":0"),
+     "retryThrottling.tokenRatio: must be a number above 0"},
+    {T("\"maxTokens\":10,\"tokenRatio\":0.0009"),
+     "retryThrottling.tokenRatio: must be 0.001 or more"},
     /* policies */
     {L(""), "loadBalancingConfig: has none of the policies pick_first, ..."},
-    {L("{\"grpclb\":{}}"), "loadBalancingConfig: has none of the policies pick_first, ..."},
-    {L("1"), "loadBalancingConfig[0]: must be an object with one field, the name of a policy"},
-    {L("{}"), "loadBalancingConfig[0]: must be an object with one field, the name of a policy"},
+    {L("{\"grpclb\":{}}"),
+     "loadBalancingConfig: has none of the policies pick_first, ..."},
+    {L("1"), "loadBalancingConfig[0]: must be an object with one field, the "
+             "name of a policy"},
+    {L("{}"), "loadBalancingConfig[0]: must be an object with one field, the "
+              "name of a policy"},
     {L("{\"grpclb\":{}},{\"a\":{},\"b\":{}}"),
-     "loadBalancingConfig[1]: must be an object with one field, the name of a policy"},
+     "loadBalancingConfig[1]: must be an object with one field, the name of a "
+     "policy"},
     {L("{\"round_robin\":1}"), L0 "round_robin: must be an object"},
     {L("{\"round_robin\":null}"), L0 "round_robin: must be an object"},
-    {L("{\"pick_first\":{\"shuffleAddressList\":1}}"), L0 "pick_first.shuffleAddressList: must be true or false"},
-    {L("{\"pick_first\":{\"shuffleAddressList\":true}}"), L0 "pick_first.shuffleAddressList: is not supported: ..."},
-    {L("{\"weighted_round_robin\":{\"blackoutPeriod\":\"1\"}}"), L0 "weighted_round_robin.blackoutPeriod" DURATION},
+    {L("{\"pick_first\":{\"shuffleAddressList\":1}}"),
+     L0 "pick_first.shuffleAddressList: must be true or false"},
+    {L("{\"pick_first\":{\"shuffleAddressList\":true}}"),
+     L0 "pick_first.shuffleAddressList: is not supported: ..."},
+    {L("{\"weighted_round_robin\":{\"blackoutPeriod\":\"1\"}}"),
+     L0 "weighted_round_robin.blackoutPeriod" DURATION},
     {L("{\"weighted_round_robin\":{\"enableOobLoadReport\":1}}"),
      L0 "weighted_round_robin.enableOobLoadReport: must be true or false"},
-    {L("{\"weighted_round_robin\":{\"errorUtilizationPenalty\":-1}}"),
-     L0 "weighted_round_robin.errorUtilizationPenalty: must be a number above 0"},
+    {L("{\"weighted_round_robin\":{\"errorUtilizationPenalty\":-1}}"), L0
+     "weighted_round_robin.errorUtilizationPenalty: must be a number above 0"},
     {L("{\"least_request_experimental\":{\"choiceCount\":1}}"),
-     L0 "least_request_experimental.choiceCount: must be a whole number, 2 to 4294967295"},
+     L0 "least_request_experimental.choiceCount: must be a whole number, 2 to "
+        "4294967295"},
     {L("{\"ring_hash_experimental\":{\"minRingSize\":0}}"),
-     L0 "ring_hash_experimental.minRingSize: must be a whole number, 1 to 8388608"},
+     L0 "ring_hash_experimental.minRingSize: must be a whole number, 1 to "
+        "8388608"},
     {L("{\"ring_hash_experimental\":{\"minRingSize\":9,\"maxRingSize\":8}}"),
      L0 "ring_hash_experimental: minRingSize is more than maxRingSize"},
     {L("{\"ring_hash_experimental\":{\"requestHashHeader\":1}}"),
      L0 "ring_hash_experimental.requestHashHeader: must be a text"},
-    {"{\"loadBalancingPolicy\":\"grpclb\"}", "loadBalancingPolicy: \"grpclb\" is no policy here"},
+    {"{\"loadBalancingPolicy\":\"grpclb\"}",
+     "loadBalancingPolicy: \"grpclb\" is no policy here"},
     /* outlier detection */
     {O(""), O0 "childPolicy: is missing"},
     {O("\"childPolicy\":{}"), O0 "childPolicy: must be an array"},
-    {O("\"childPolicy\":[{\"x\":{}}]"), O0 "childPolicy: has none of the policies ..."},
-    {O("\"childPolicy\":[{\"outlier_detection\":{}}]"), O0 "childPolicy[0]: outlier detection is in itself"},
-    {O("\"interval\":\"0.009s\"," CHILD), O0 "interval: must be 10 ms to a day"},
-    {O("\"interval\":\"0s\"," CHILD), O0 "interval: must be more than 0 seconds"},
-    {O("\"baseEjectionTime\":\"86400.1s\"," CHILD), O0 "baseEjectionTime: must be 1 ms to a day"},
-    {O("\"maxEjectionPercent\":101," CHILD), O0 "maxEjectionPercent: must be a whole number, 0 to 100"},
-    {O("\"successRateEjection\":1," CHILD), O0 "successRateEjection: must be an object"},
+    {O("\"childPolicy\":[{\"x\":{}}]"),
+     O0 "childPolicy: has none of the policies ..."},
+    {O("\"childPolicy\":[{\"outlier_detection\":{}}]"),
+     O0 "childPolicy[0]: outlier detection is in itself"},
+    {O("\"interval\":\"0.009s\"," CHILD),
+     O0 "interval: must be 10 ms to a day"},
+    {O("\"interval\":\"0s\"," CHILD),
+     O0 "interval: must be more than 0 seconds"},
+    {O("\"baseEjectionTime\":\"86400.1s\"," CHILD),
+     O0 "baseEjectionTime: must be 1 ms to a day"},
+    {O("\"maxEjectionPercent\":101," CHILD),
+     O0 "maxEjectionPercent: must be a whole number, 0 to 100"},
+    {O("\"successRateEjection\":1," CHILD),
+     O0 "successRateEjection: must be an object"},
     {O("\"successRateEjection\":{\"enforcementPercentage\":101}," CHILD),
-     O0 "successRateEjection.enforcementPercentage: must be a whole number, 0 to 100"},
-    {O("\"failurePercentageEjection\":{\"threshold\":\"high\"}," CHILD),
-     O0 "failurePercentageEjection.threshold: must be a whole number, 0 to 100"},
+     O0 "successRateEjection.enforcementPercentage: must be a whole number, 0 "
+        "to 100"},
+    {O("\"failurePercentageEjection\":{\"threshold\":\"high\"}," CHILD), O0
+     "failurePercentageEjection.threshold: must be a whole number, 0 to 100"},
     {O("\"failurePercentageEjection\":{\"requestVolume\":2e9}," CHILD),
-     O0 "failurePercentageEjection.requestVolume: must be a whole number, 0 to 1000000000"},
+     O0 "failurePercentageEjection.requestVolume: must be a whole number, 0 to "
+        "1000000000"},
 };
 
 static void
@@ -223,7 +281,8 @@ a_config_with_a_fault_is_refused_with_its_place(void **state)
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         char why[VC__SERVICE_CONFIG_WHY];
         size_t len = strlen(bad[i].why);
-        struct vc__service_config *c = parse(bad[i].text, strlen(bad[i].text), why);
+        struct vc__service_config *c =
+            parse(bad[i].text, strlen(bad[i].text), why);
 
         if (c != NULL)
             fail_msg("accepted: %s", bad[i].text);
@@ -232,7 +291,8 @@ a_config_with_a_fault_is_refused_with_its_place(void **state)
         else
             len++;
         if (strncmp(why, bad[i].why, len) != 0)
-            fail_msg("%s\nis refused with\n%s\nand not with\n%s", bad[i].text, why, bad[i].why);
+            fail_msg("%s\nis refused with\n%s\nand not with\n%s", bad[i].text,
+                     why, bad[i].why);
     }
 }
 
@@ -262,9 +322,11 @@ config_write(const struct vc__service_config *c, char *out, size_t size)
         if (e->reply_max != 0)
             PUT("reply=%u ", e->reply_max);
         if (e->has_policy)
-            PUT("%s n=%u first=%llu most=%llu times=%g codes=%x ", e->hedge_ms != 0 ? "hedge" : "retry",
-                e->retry.max_attempts, (unsigned long long)e->retry.backoff_us,
-                (unsigned long long)e->retry.max_backoff_us, e->retry.multiplier, e->retry.codes);
+            PUT("%s n=%u first=%llu most=%llu times=%g codes=%x ",
+                e->hedge_ms != 0 ? "hedge" : "retry", e->retry.max_attempts,
+                (unsigned long long)e->retry.backoff_us,
+                (unsigned long long)e->retry.max_backoff_us,
+                e->retry.multiplier, e->retry.codes);
         if (e->hedge_ms != 0)
             PUT("after=%u ", e->hedge_ms);
         PUT("; ");
@@ -276,12 +338,18 @@ config_write(const struct vc__service_config *c, char *out, size_t size)
     if (c->hash_metadata[0] != '\0')
         PUT("hash=%s ", c->hash_metadata);
     if (c->has_outlier)
-        PUT("outlier %u %u %u %u %d rate %d %d %u %u failure %d %d %u %u ", c->outlier.methods, c->outlier.interval_ms,
-            c->outlier.base_ejection_ms, c->outlier.max_ejection_ms, (int)c->outlier.max_ejection_percent,
-            (int)c->outlier.success_rate_stdev_factor, (int)c->outlier.success_rate_enforcement,
-            c->outlier.success_rate_minimum_hosts, c->outlier.success_rate_request_volume,
-            (int)c->outlier.failure_percentage_threshold, (int)c->outlier.failure_percentage_enforcement,
-            c->outlier.failure_percentage_minimum_hosts, c->outlier.failure_percentage_request_volume);
+        PUT("outlier %u %u %u %u %d rate %d %d %u %u failure %d %d %u %u ",
+            c->outlier.methods, c->outlier.interval_ms,
+            c->outlier.base_ejection_ms, c->outlier.max_ejection_ms,
+            (int)c->outlier.max_ejection_percent,
+            (int)c->outlier.success_rate_stdev_factor,
+            (int)c->outlier.success_rate_enforcement,
+            c->outlier.success_rate_minimum_hosts,
+            c->outlier.success_rate_request_volume,
+            (int)c->outlier.failure_percentage_threshold,
+            (int)c->outlier.failure_percentage_enforcement,
+            c->outlier.failure_percentage_minimum_hosts,
+            c->outlier.failure_percentage_request_volume);
 #undef PUT
     assert_true(len < size);
 }
@@ -292,7 +360,8 @@ static const struct {
     {"{}", "", ""},
     {" {\n} \n", "", ""},
     {"{\"unknown\":[1,{\"x\":null}],\"methodConfig\":[]}", "", ""},
-    {"{\"methodConfig\":null,\"retryThrottling\":null,\"loadBalancingConfig\":null,"
+    {"{\"methodConfig\":null,\"retryThrottling\":null,\"loadBalancingConfig\":"
+     "null,"
      "\"loadBalancingPolicy\":null,\"healthCheckConfig\":null}",
      "", ""},
     {"{\"healthCheckConfig\":{}}", "", ""},
@@ -301,9 +370,14 @@ static const struct {
     {"{\"methodConfig\":[{}]}", "; ", ""},
     {N("{}"), "/ ; ", ""},
     {N("{\"service\":null}"), "/ ; ", ""},
-    {N("{\"service\":\"a.B\",\"future\":1},{\"service\":\"a.B\",\"method\":\"C\"}"), "a.B/ a.B/C ; ", ""},
-    {N("{\"service\":\"a/b\",\"method\":\"c\"},{\"service\":\"a\",\"method\":\"b/c\"}"), "a/b/c a/b/c ; ", ""},
-    {"{\"methodConfig\":[{\"name\":[{\"service\":\"s\"}],\"timeout\":\"1s\"},{\"name\":[{}],\"waitForReady\":true}]}",
+    {N("{\"service\":\"a.B\",\"future\":1},{\"service\":\"a.B\",\"method\":"
+       "\"C\"}"),
+     "a.B/ a.B/C ; ", ""},
+    {N("{\"service\":\"a/"
+       "b\",\"method\":\"c\"},{\"service\":\"a\",\"method\":\"b/c\"}"),
+     "a/b/c a/b/c ; ", ""},
+    {"{\"methodConfig\":[{\"name\":[{\"service\":\"s\"}],\"timeout\":\"1s\"},{"
+     "\"name\":[{}],\"waitForReady\":true}]}",
      "s/ timeout=1000 ; / waits ; ", ""},
     /* timeouts */
     {M("\"timeout\":\"1.5s\""), "/ timeout=1500 ; ", ""},
@@ -319,64 +393,89 @@ static const struct {
      M0 ".timeout: taken as 2147483647 ms, the most"},
     {M("\"timeout\":null,\"waitForReady\":false"), "/ ; ", ""},
     /* limits */
-    {M("\"maxRequestMessageBytes\":1,\"maxResponseMessageBytes\":4294967295"), "/ request=1 reply=4294967295 ; ", ""},
+    {M("\"maxRequestMessageBytes\":1,\"maxResponseMessageBytes\":4294967295"),
+     "/ request=1 reply=4294967295 ; ", ""},
     {M("\"maxRequestMessageBytes\":\"1024\""), "/ request=1024 ; ", ""},
     {M("\"maxRequestMessageBytes\":1e3"), "/ request=1000 ; ", ""},
     {M("\"maxRequestMessageBytes\":5.0"), "/ request=5 ; ", ""},
     /* retryPolicy */
-    {R(ATTEMPTS FIRST MOST TIMES CODES), "/ retry n=3 first=100000 most=1000000 times=2 codes=4000 ; ", ""},
+    {R(ATTEMPTS FIRST MOST TIMES CODES),
+     "/ retry n=3 first=100000 most=1000000 times=2 codes=4000 ; ", ""},
     {R("\"maxAttempts\":\"5\"," FIRST MOST TIMES CODES),
      "/ retry n=5 first=100000 most=1000000 times=2 codes=4000 ; ", ""},
     {R("\"maxAttempts\":100," FIRST MOST TIMES CODES),
      "/ retry n=100 first=100000 most=1000000 times=2 codes=4000 ; ", ""},
     {R("\"maxAttempts\":101," FIRST MOST TIMES CODES),
-     "/ retry n=100 first=100000 most=1000000 times=2 codes=4000 ; ", R0 "maxAttempts: 100 attempts are made at most"},
+     "/ retry n=100 first=100000 most=1000000 times=2 codes=4000 ; ",
+     R0 "maxAttempts: 100 attempts are made at most"},
     {R(ATTEMPTS "\"initialBackoff\":\"0.000000001s\"," MOST TIMES CODES),
      "/ retry n=3 first=1 most=1000000 times=2 codes=4000 ; ", ""},
     {R(ATTEMPTS FIRST "\"maxBackoff\":\"3600.000001s\"," TIMES CODES),
-     "/ retry n=3 first=100000 most=3600000000 times=2 codes=4000 ; ", R0 "maxBackoff: taken as an hour, the most"},
+     "/ retry n=3 first=100000 most=3600000000 times=2 codes=4000 ; ",
+     R0 "maxBackoff: taken as an hour, the most"},
     {R(ATTEMPTS FIRST MOST "\"backoffMultiplier\":1.25," CODES),
      "/ retry n=3 first=100000 most=1000000 times=1.25 codes=4000 ; ", ""},
     {R(ATTEMPTS FIRST MOST "\"backoffMultiplier\":\"1.5\"," CODES),
      "/ retry n=3 first=100000 most=1000000 times=1.5 codes=4000 ; ", ""},
-    {R(ATTEMPTS FIRST MOST TIMES "\"retryableStatusCodes\":[\"unavailable\",\"Aborted\",1,16.0,\"CANCELLED\"]"),
+    {R(ATTEMPTS FIRST MOST TIMES "\"retryableStatusCodes\":[\"unavailable\","
+                                 "\"Aborted\",1,16.0,\"CANCELLED\"]"),
      "/ retry n=3 first=100000 most=1000000 times=2 codes=14402 ; ", ""},
     {R(ATTEMPTS FIRST MOST TIMES CODES ",\"new\":1"),
      "/ retry n=3 first=100000 most=1000000 times=2 codes=4000 ; ", ""},
     /* hedgingPolicy */
-    {H("\"maxAttempts\":2"), "/ hedge n=2 first=0 most=0 times=1 codes=0 after=1 ; ", ""},
-    {H("\"maxAttempts\":2,\"hedgingDelay\":\"0.5s\",\"nonFatalStatusCodes\":[\"INTERNAL\",14]"),
+    {H("\"maxAttempts\":2"),
+     "/ hedge n=2 first=0 most=0 times=1 codes=0 after=1 ; ", ""},
+    {H("\"maxAttempts\":2,\"hedgingDelay\":\"0.5s\",\"nonFatalStatusCodes\":["
+       "\"INTERNAL\",14]"),
      "/ hedge n=2 first=0 most=0 times=1 codes=6000 after=500 ; ", ""},
-    {H("\"maxAttempts\":4,\"hedgingDelay\":\"0.0001s\",\"nonFatalStatusCodes\":[]"),
-     "/ hedge n=2 first=0 most=0 times=1 codes=0 after=1 ; ", H0 "maxAttempts: 2 attempts are made at most"},
+    {H("\"maxAttempts\":4,\"hedgingDelay\":\"0.0001s\",\"nonFatalStatusCodes\":"
+       "[]"),
+     "/ hedge n=2 first=0 most=0 times=1 codes=0 after=1 ; ",
+     H0 "maxAttempts: 2 attempts are made at most"},
     /* retryThrottling */
     {T("\"maxTokens\":10,\"tokenRatio\":0.1"), "tokens=10000/100 ", ""},
-    {T("\"maxTokens\":\"1000\",\"tokenRatio\":\"0.0019\""), "tokens=1000000/1 ", ""},
+    {T("\"maxTokens\":\"1000\",\"tokenRatio\":\"0.0019\""), "tokens=1000000/1 ",
+     ""},
     {T("\"maxTokens\":1,\"tokenRatio\":1e30"), "tokens=1000/1000000 ", ""},
     /* policies */
     {L("{\"pick_first\":{}}"), "policy=0 ", ""},
     {L("{\"pick_first\":{\"shuffleAddressList\":false}}"), "policy=0 ", ""},
     {L("{\"round_robin\":{\"x\":1}}"), "policy=1 ", ""},
-    {L("{\"xds_cluster_manager\":7},{\"round_robin\":{}},{\"pick_first\":9}"), "policy=1 ", ""},
+    {L("{\"xds_cluster_manager\":7},{\"round_robin\":{}},{\"pick_first\":9}"),
+     "policy=1 ", ""},
     {L("{\"weighted_round_robin\":{}}"), "policy=2 ", ""},
-    {L("{\"weighted_round_robin\":{\"weightUpdatePeriod\":\"1s\",\"errorUtilizationPenalty\":0}}"), "policy=2 ",
-     L0 "weighted_round_robin: weights are those of the resolver, not of load reports"},
-    {L("{\"least_request_experimental\":{\"choiceCount\":2}}"), "policy=3 ", ""},
-    {L("{\"least_request\":{\"choiceCount\":10}}"), "policy=3 ", L0 "least_request.choiceCount: 2 servers are compared"},
-    {L("{\"ring_hash_experimental\":{\"requestHashHeader\":\"user-id\"}}"), "policy=4 hash=user-id ", ""},
+    {L("{\"weighted_round_robin\":{\"weightUpdatePeriod\":\"1s\","
+       "\"errorUtilizationPenalty\":0}}"),
+     "policy=2 ",
+     L0 "weighted_round_robin: weights are those of the resolver, not of load "
+        "reports"},
+    {L("{\"least_request_experimental\":{\"choiceCount\":2}}"), "policy=3 ",
+     ""},
+    {L("{\"least_request\":{\"choiceCount\":10}}"), "policy=3 ",
+     L0 "least_request.choiceCount: 2 servers are compared"},
+    {L("{\"ring_hash_experimental\":{\"requestHashHeader\":\"user-id\"}}"),
+     "policy=4 hash=user-id ", ""},
     {L("{\"ring_hash\":{\"minRingSize\":1024}}"), "policy=4 ",
-     L0 "ring_hash: the ring has 128 places for each server, whatever minRingSize and maxRingSize say"},
+     L0 "ring_hash: the ring has 128 places for each server, whatever "
+        "minRingSize and maxRingSize say"},
     {L("{\"priority\":{}}"), "policy=5 ", ""},
     {L("{\"nearest\":{}}"), "policy=6 ", ""},
     {"{\"loadBalancingPolicy\":\"ROUND_ROBIN\"}", "policy=1 ", ""},
-    {"{\"loadBalancingPolicy\":\"round_robin\",\"loadBalancingConfig\":[{\"nearest\":{}}]}", "policy=6 ", ""},
+    {"{\"loadBalancingPolicy\":\"round_robin\",\"loadBalancingConfig\":[{"
+     "\"nearest\":{}}]}",
+     "policy=6 ", ""},
     /* outlier detection */
     {O(CHILD), "policy=1 ", ""},
-    {O("\"successRateEjection\":{}," CHILD), "policy=1 outlier 1 0 0 0 0 rate 0 0 0 0 failure 0 0 0 0 ", ""},
-    {O("\"interval\":\"1s\",\"baseEjectionTime\":\"30s\",\"maxEjectionTime\":\"86400s\",\"maxEjectionPercent\":0,"
-       "\"failurePercentageEjection\":{\"threshold\":0,\"enforcementPercentage\":50,\"minimumHosts\":0,"
+    {O("\"successRateEjection\":{}," CHILD),
+     "policy=1 outlier 1 0 0 0 0 rate 0 0 0 0 failure 0 0 0 0 ", ""},
+    {O("\"interval\":\"1s\",\"baseEjectionTime\":\"30s\",\"maxEjectionTime\":"
+       "\"86400s\",\"maxEjectionPercent\":0,"
+       "\"failurePercentageEjection\":{\"threshold\":0,"
+       "\"enforcementPercentage\":50,\"minimumHosts\":0,"
        "\"requestVolume\":7}," CHILD),
-     "policy=1 outlier 2 1000 30000 86400000 -1 rate 0 0 0 0 failure -1 50 1 7 ", ""},
+     "policy=1 outlier 2 1000 30000 86400000 -1 rate 0 0 0 0 failure -1 50 1 "
+     "7 ",
+     ""},
 };
 
 static void
@@ -385,14 +484,16 @@ a_good_config_is_read_as_the_table_says(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
         char why[VC__SERVICE_CONFIG_WHY], made[1024];
-        struct vc__service_config *c = parse(good[i].text, strlen(good[i].text), why);
+        struct vc__service_config *c =
+            parse(good[i].text, strlen(good[i].text), why);
 
         if (c == NULL)
             fail_msg("%s\nis refused: %s", good[i].text, why);
         config_write(c, made, sizeof made);
-        if (strcmp(made, good[i].made) != 0 || strcmp(c->notes, good[i].notes) != 0)
-            fail_msg("%s\nis read as\n%s (%s)\nand not as\n%s (%s)", good[i].text, made, c->notes, good[i].made,
-                     good[i].notes);
+        if (strcmp(made, good[i].made) != 0 ||
+            strcmp(c->notes, good[i].notes) != 0)
+            fail_msg("%s\nis read as\n%s (%s)\nand not as\n%s (%s)",
+                     good[i].text, made, c->notes, good[i].made, good[i].notes);
         vc_config_module.free(c);
     }
 }
@@ -465,7 +566,8 @@ static void
 many_notes_and_long_names_are_cut(void **state)
 {
     char why[VC__SERVICE_CONFIG_WHY], text[8192] = "{\"methodConfig\":[";
-    char *name = around("{\"methodConfig\":[{\"name\":[{\"service\":\"", 'n', 5000, "\"},{\"service\":\"");
+    char *name = around("{\"methodConfig\":[{\"name\":[{\"service\":\"", 'n',
+                        5000, "\"},{\"service\":\"");
     struct vc__service_config *c;
 
     (void)state;
@@ -479,7 +581,9 @@ many_notes_and_long_names_are_cut(void **state)
 
     strcpy(text, name);
     memset(text + strlen(text), 0, 1);
-    strncat(text, name + strlen("{\"methodConfig\":[{\"name\":[{\"service\":\""), 2000);
+    strncat(text,
+            name + strlen("{\"methodConfig\":[{\"name\":[{\"service\":\""),
+            2000);
     strcat(text, "\"}]}]}");
     c = parse(text, strlen(text), why);
     assert_non_null(c); /* the second is shorter */
@@ -492,7 +596,8 @@ static void
 names_of_any_characters_are_kept(void **state)
 {
     char why[VC__SERVICE_CONFIG_WHY];
-    static const char text[] = N("{\"service\":\"\xc3\xa4.\xe2\x82\xac\",\"method\":\"\\u0001\"}");
+    static const char text[] =
+        N("{\"service\":\"\xc3\xa4.\xe2\x82\xac\",\"method\":\"\\u0001\"}");
     struct vc__service_config *c = parse(text, sizeof text - 1, why);
 
     (void)state;
