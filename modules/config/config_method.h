@@ -4,7 +4,7 @@
  * Reads methodConfig of a service config: names, timeouts, limits, retries and
  * hedging. Called while a text is read, on one thread.
  *
- * Called by: config.c (read). */
+ * Called by: config.c (config_methods_read). */
 #ifndef VC_CONFIG_METHOD_H
 #define VC_CONFIG_METHOD_H
 

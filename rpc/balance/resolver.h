@@ -5,8 +5,9 @@
  * carries what it says to the channel's servers. See verbcall/resolver.h. Any
  * thread, unless a comment says otherwise.
  *
- * Called by: changes.c (open, close, again), rpc/client/channel.c (type_find).
- */
+ * Called by: changes.c (open, close, again), rpc/client/config_file.c (make,
+ * close), rpc/client/channel_config.c (servers), rpc/client/channel.c
+ * (type_find). */
 #ifndef VC_RPC_RESOLVER_H
 #define VC_RPC_RESOLVER_H
 

@@ -4,10 +4,10 @@
  * A channel: the servers that its target names, and what its calls have in
  * common. Any thread.
  *
- * Called by: async.c (call_ms), call.c (call_ms), channel_intercept.c (call_ms,
- * was_used), stream_open.c (call_ms, pick, hash, request_max), attempt.c (pick,
- * client, hash, request_max), attempts.c (elsewhere, lost, count),
- * stream_again.c (elsewhere, lost, count), many files (enter, leave). */
+ * Called by: method_config.c (call_ms), method_config.h (call_ms), attempt.c
+ * (pick, client, hash, request_max), stream_open.c (pick, hash, request_max),
+ * attempts.c (elsewhere, lost, count), stream_again.c (elsewhere, lost, count),
+ * channel_intercept.c (was_used), many files (enter, leave). */
 #ifndef VC_RPC_CHANNEL_H
 #define VC_RPC_CHANNEL_H
 

@@ -5,7 +5,7 @@
  * file that is watched, or its resolver, which counts before the option. A
  * config that is refused changes nothing. See doc/service-config.md.
  *
- * Called by: channel.c (open, close, describe). */
+ * Called by: channel.c (all), channel_config.c (shut). */
 #ifndef VC_RPC_CHANNEL_CONFIG_H
 #define VC_RPC_CHANNEL_CONFIG_H
 

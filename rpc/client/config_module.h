@@ -4,7 +4,7 @@
  * Reads service configs by the module libverbcall-config, which is loaded when
  * the first is read, and stays. Any thread.
  *
- * Called by: channel_config.c (parse, free), method_config.c (free). */
+ * Called by: channel_config.c (all), method_config.c (free). */
 #ifndef VC_RPC_CONFIG_MODULE_H
 #define VC_RPC_CONFIG_MODULE_H
 

@@ -7,8 +7,8 @@
  * holder of the engine, except vc__hedge_check() and vc__hedge_call(): any
  * thread.
  *
- * Called by: async.c (begin, give_up, ended, unary, check), stream_open.c
- * (check), call.c (call). */
+ * Called by: async.c (begin, give_up, ended, is_fatal, unary, check), hedge.c
+ * (is_fatal), stream_open.c (check), call.c (call). */
 #ifndef VC_RPC_HEDGE_H
 #define VC_RPC_HEDGE_H
 

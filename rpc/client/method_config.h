@@ -6,9 +6,9 @@
  * afterwards. Readers are protected by RCU; the entry of a method is found once
  * for each service. Any thread, unless a comment says otherwise.
  *
- * Called by: call.c (channel_opts_take), async.c (channel_opts_take),
+ * Called by: async.c (channel_opts_take), call.c (channel_opts_take),
  * channel_intercept.c (channel_opts_take), stream_open.c (channel_opts_take),
- * channel_config.c (replace), channel.c (hash_metadata). */
+ * channel_config.c (new, replace), channel.c (hash_metadata). */
 #ifndef VC_RPC_METHOD_CONFIG_H
 #define VC_RPC_METHOD_CONFIG_H
 
