@@ -5,10 +5,9 @@
  * that makes the call, the stream, or the service of protobuf-c. What fails is
  * then that thread's last error.
  *
- * Called by: async_call.c (method_check, method_is_unary), call.c
- * (method_check, method_is_unary), completions.c (method_check,
- * method_is_unary), stream_open.c (method_check), async.c (take),
- * method_config.c (take), method_config.h (take),
+ * Called by: async_call.c (method_check, method_is_unary), call.c (all),
+ * completions.c (method_check, method_is_unary), stream_open.c (method_check),
+ * async.c (take), method_config.c (take), method_config.h (take),
  * rpc/protobuf_c/protobuf_c_client.c (take). */
 #ifndef VC_RPC_CALL_OPTS_H
 #define VC_RPC_CALL_OPTS_H

@@ -4,10 +4,11 @@
  * A channel: the servers that its target names, and what its calls have in
  * common. Any thread.
  *
- * Called by: method_config.c (call_ms), method_config.h (call_ms), attempt.c
- * (pick, client, hash, request_max), stream_open.c (pick, hash, request_max),
- * attempts.c (elsewhere, lost, count), stream_again.c (elsewhere, lost, count),
- * channel_intercept.c (was_used), many files (enter, leave). */
+ * Called by: call.c (call_ms), method_config.c (call_ms), method_config.h
+ * (call_ms), attempt.c (pick, client, hash, request_max), stream_open.c (pick,
+ * hash, request_max), attempts.c (elsewhere, lost, count), stream_again.c
+ * (elsewhere, lost, count), channel_intercept.c (was_used), many files (enter,
+ * leave). */
 #ifndef VC_RPC_CHANNEL_H
 #define VC_RPC_CHANNEL_H
 

@@ -144,7 +144,7 @@ timeout_fill(struct vc_call_opts *opts, const struct vc__method_config *e,
         opts->timeout_ms = default_ms;
 }
 
-/* Called by vc__channel_opts_take(). If memory is short the call goes without
+/* Called by vc__channel_opts_take() and configured_call(). If memory is short the call goes without
  * an entry: it fails by itself, or there is memory by then. */
 enum vc_status
 vc__config_opts_take(struct vc_call_opts *out, const struct vc_call_opts *opts,
@@ -185,8 +185,7 @@ vc__method_config_hash_metadata(const struct vc_channel *channel, char *name)
     struct vc__config *config;
     bool has = false;
 
-    /* Relaxed: read again below. */
-    if (atomic_load_explicit(&channel->config, memory_order_relaxed) == NULL)
+    if (!vc__channel_is_configured(channel))
         return false;
     rcu_read_lock();
     config = atomic_load_explicit(&channel->config, memory_order_acquire);

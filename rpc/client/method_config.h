@@ -6,9 +6,10 @@
  * afterwards. Readers are protected by RCU; the entry of a method is found once
  * for each service. Any thread, unless a comment says otherwise.
  *
- * Called by: async.c (channel_opts_take), call.c (channel_opts_take),
- * channel_intercept.c (channel_opts_take), stream_open.c (channel_opts_take),
- * channel_config.c (new, replace), channel.c (hash_metadata). */
+ * Called by: call.c (channel_is_configured, config_opts_take), method_config.c
+ * (channel_is_configured), async.c (channel_opts_take), channel_intercept.c
+ * (channel_opts_take), stream_open.c (channel_opts_take), channel_config.c
+ * (new, replace), channel.c (hash_metadata). */
 #ifndef VC_RPC_METHOD_CONFIG_H
 #define VC_RPC_METHOD_CONFIG_H
 
@@ -25,6 +26,15 @@ struct vc__call_policy {
      * retry.codes ends the call. */
     bool hedges;
 };
+
+/* True if the channel has a service config. */
+static inline bool
+vc__channel_is_configured(const struct vc_channel *channel)
+{
+    /* Relaxed: a config that is set at this moment may also be for the next
+     * call; vc__config_opts_take() reads it again. */
+    return atomic_load_explicit(&channel->config, memory_order_relaxed) != NULL;
+}
 
 /* vc__channel_opts_take() of a channel with a service config. */
 enum vc_status vc__config_opts_take(struct vc_call_opts *out,
@@ -49,9 +59,7 @@ vc__channel_opts_take(struct vc_call_opts *out, const struct vc_call_opts *opts,
                       struct vc__call_policy *room,
                       const struct vc__call_policy **policy)
 {
-    /* Relaxed: a config that is set at this moment may also be for the next
-     * call; vc__config_opts_take() reads it again. */
-    if (atomic_load_explicit(&channel->config, memory_order_relaxed) != NULL)
+    if (vc__channel_is_configured(channel))
         return vc__config_opts_take(out, opts, channel, service, method, room,
                                     policy);
     return vc__call_opts_take(

@@ -123,7 +123,7 @@ backoff_of(const struct vc__retry_policy *p, unsigned attempt)
     double most = (double)p->max_backoff_us, us = (double)p->backoff_us;
     unsigned steps = attempt - 1 < STEPS ? attempt - 1 : STEPS;
 
-    for (unsigned i = 0; i < steps && us < most; i++)
+    for (unsigned i = 0; i < steps && (us < most || p->multiplier < 1); i++)
         us *= p->multiplier;
     return us < most ? (uint64_t)us : p->max_backoff_us;
 }
