@@ -37,11 +37,8 @@
     "%s.%s: the reply has %u bytes, more than (verbcall.method).max_reply, "   \
     "which is %u: see that both ends have the same .proto file"
 
-/* A message is longer than the service config allows. After the names: what the
- * request is, the bytes, and the limit. */
-#define VC__TEXT_CONFIG_REQUEST                                                \
-    "%s.%s: the %s has %zu bytes, more than maxRequestMessageBytes of the "    \
-    "service config, which is %u"
+/* The reply is longer than the service config allows. After the names: its
+ * bytes, and the limit. */
 #define VC__TEXT_CONFIG_REPLY                                                  \
     "%s.%s: the reply has %u bytes, more than maxResponseMessageBytes of the " \
     "service config, which is %u"

@@ -81,7 +81,7 @@ whole_config_read(struct vc__config_reader *r,
 
 /* free() of the module. */
 static void
-config_free(struct vc__service_config *config)
+parsed_free(struct vc__service_config *config)
 {
     if (config == NULL)
         return;
@@ -131,7 +131,7 @@ config_parse(const char *text, size_t len, char why[VC__SERVICE_CONFIG_WHY])
     json_decref(json);
     if (why[0] == '\0')
         return r.config;
-    config_free(r.config);
+    parsed_free(r.config);
     return NULL;
 }
 
@@ -139,5 +139,5 @@ const struct vc__config_module vc_config_module = {
     .size = sizeof vc_config_module,
     .config_size = sizeof(struct vc__service_config),
     .parse = config_parse,
-    .free = config_free,
+    .free = parsed_free,
 };

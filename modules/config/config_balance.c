@@ -206,8 +206,8 @@ failure_read(struct vc__config_reader *r, const struct vc__config_at *at,
                               &o->failure_percentage_request_volume);
 }
 
-static bool list_read(struct vc__config_reader *r,
-                      const struct vc__config_at *at, bool is_child);
+static bool policies_read(struct vc__config_reader *r,
+                          const struct vc__config_at *at, bool is_child);
 
 static bool
 outlier_read(struct vc__config_reader *r, const struct vc__config_at *at)
@@ -229,7 +229,7 @@ outlier_read(struct vc__config_reader *r, const struct vc__config_at *at)
     r->config->has_outlier = o->methods != 0;
     if (child.value == NULL)
         return vc__config_fail(r, &child, "is missing");
-    return list_read(r, &child, true);
+    return policies_read(r, &child, true);
 }
 
 /* --- the list ------------------------------------------------------------ */
@@ -268,8 +268,8 @@ policy_find(const char *name)
 /* Takes the policy of an entry, `known`, or NULL: the entry is that of outlier
  * detection, whose child says which. */
 static bool
-policy_take(struct vc__config_reader *r, const struct vc__config_at *entry,
-            const char *name, const struct policy *known)
+policy_accept(struct vc__config_reader *r, const struct vc__config_at *entry,
+              const char *name, const struct policy *known)
 {
     const struct vc__config_at at = vc__config_get(entry, name);
 
@@ -301,8 +301,8 @@ entry_name(struct vc__config_reader *r, const struct vc__config_at *entry)
 /* The first policy of the list that is known counts, and the rest is not
  * read. */
 static bool
-list_read(struct vc__config_reader *r, const struct vc__config_at *at,
-          bool is_child)
+policies_read(struct vc__config_reader *r, const struct vc__config_at *at,
+              bool is_child)
 {
     if (!vc__config_array(r, at))
         return at->value == NULL;
@@ -314,13 +314,13 @@ list_read(struct vc__config_reader *r, const struct vc__config_at *at,
         if (name == NULL)
             return false;
         if (known != NULL)
-            return policy_take(r, &entry, name, known);
+            return policy_accept(r, &entry, name, known);
         if (strcmp(name, "outlier_detection_experimental") != 0 &&
             strcmp(name, "outlier_detection") != 0)
             continue;
         return is_child ? vc__config_fail(r, &entry,
                                           "outlier detection is in itself")
-                        : policy_take(r, &entry, name, NULL);
+                        : policy_accept(r, &entry, name, NULL);
     }
     return vc__config_fail(r, at,
                            "has none of the policies pick_first, round_robin, "
@@ -355,5 +355,5 @@ vc__config_balance_read(struct vc__config_reader *r,
                                old =
                                    vc__config_get(whole, "loadBalancingPolicy");
 
-    return old_read(r, &old) && list_read(r, &list, false);
+    return old_read(r, &old) && policies_read(r, &list, false);
 }

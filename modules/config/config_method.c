@@ -213,8 +213,8 @@ name_is_new(struct vc__config_reader *r, const struct vc__config_at *at,
 
 /* Appends a name to those of the config, which has room for it. */
 static bool
-name_read(struct vc__config_reader *r, const struct vc__config_at *at,
-          json_t *seen)
+method_name_read(struct vc__config_reader *r, const struct vc__config_at *at,
+                 json_t *seen)
 {
     struct vc__service_config *c = r->config;
     struct vc__config_name *name = &c->names[c->n_names];
@@ -243,8 +243,8 @@ name_read(struct vc__config_reader *r, const struct vc__config_at *at,
 
 /* The names of an entry; without any it holds for no call. */
 static bool
-names_read(struct vc__config_reader *r, const struct vc__config_at *entry,
-           json_t *seen)
+method_names_read(struct vc__config_reader *r,
+                  const struct vc__config_at *entry, json_t *seen)
 {
     const struct vc__config_at at = vc__config_get(entry, "name");
 
@@ -253,7 +253,7 @@ names_read(struct vc__config_reader *r, const struct vc__config_at *entry,
     for (size_t i = 0; i < json_array_size(at.value); i++) {
         const struct vc__config_at name = vc__config_entry(&at, i);
 
-        if (!name_read(r, &name, seen))
+        if (!method_name_read(r, &name, seen))
             return false;
     }
     return true;
@@ -286,7 +286,7 @@ entries_read(struct vc__config_reader *r, const struct vc__config_at *at,
 
         if (!vc__config_object(r, &entry))
             return vc__config_fail(r, &entry, "must be an object");
-        if (!names_read(r, &entry, seen) ||
+        if (!method_names_read(r, &entry, seen) ||
             !entry_read(r, &entry, &r->config->entries[i]))
             return false;
         r->config->n_entries++;

@@ -475,7 +475,7 @@ vc__attempt_limit(struct vc__attempt *u, const struct vc__call_policy *policy)
                            &packing) ||
         packing.size <= policy->request_max)
         return VC_OK;
-    return vc__fail(VC_RESOURCE_EXHAUSTED, VC__TEXT_CONFIG_REQUEST,
+    return vc__fail(VC_RESOURCE_EXHAUSTED, VC__OUTGOING_CONFIG,
                     u->service->name, u->method->name, "request", packing.size,
                     policy->request_max);
 }

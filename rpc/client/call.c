@@ -284,8 +284,8 @@ blocking_call(struct vc_channel *channel, const struct what *w, void **reply)
 /* A call with complete options, which were made of user_opts. Inlined: the usual
  * call has no policy. */
 static inline __attribute__((always_inline)) enum vc_status
-call_make(struct vc_channel *channel, const struct what *w,
-          const struct vc_call_opts *user_opts, void **reply)
+call_dispatch(struct vc_channel *channel, const struct what *w,
+              const struct vc_call_opts *user_opts, void **reply)
 {
     if (w->service->methods[w->method].flags & VC_METHOD_ONE_WAY)
         return vc__one_way(channel, w->service, w->method, w->request, w->opts);
@@ -308,7 +308,8 @@ configured_call(struct vc_channel *channel, const struct vc_service *service,
     enum vc_status status = vc__config_opts_take(
         &opts, user_opts, channel, service, method, &policy, &w.policy);
 
-    return status == VC_OK ? call_make(channel, &w, user_opts, reply) : status;
+    return status == VC_OK ? call_dispatch(channel, &w, user_opts, reply)
+                           : status;
 }
 
 /* Declared in rpc/client/channel_intercept.h. Called by vc_channel_call(), and
@@ -328,7 +329,8 @@ vc__channel_call(struct vc_channel *channel, const struct vc_service *service,
                                reply);
     status =
         vc__call_opts_take(&opts, user_opts, vc__channel_call_ms(channel, m));
-    return status == VC_OK ? call_make(channel, &w, user_opts, reply) : status;
+    return status == VC_OK ? call_dispatch(channel, &w, user_opts, reply)
+                           : status;
 }
 
 enum vc_status

@@ -3,7 +3,8 @@
  *
  * Where the service config of a channel comes from: the text of its option, a
  * file that is watched, or its resolver, which counts before the option. A
- * config that is refused changes nothing. See doc/service-config.md.
+ * config that is refused changes nothing. See doc/service-config.md. All
+ * functions: the thread that opens, closes or describes the channel.
  *
  * Called by: channel.c (all), channel_config.c (shut). */
 #ifndef VC_RPC_CHANNEL_CONFIG_H

@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The file of a service config, which is watched: as the file of file: targets
- * (doc/balancing.md).
+ * (doc/balancing.md). All functions: the thread that opens or closes the
+ * channel.
  *
  * Called by: channel_config.c (all). */
 #ifndef VC_RPC_CONFIG_FILE_H

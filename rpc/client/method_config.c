@@ -201,7 +201,7 @@ vc__method_config_hash_metadata(const struct vc_channel *channel, char *name)
 
 /* For vc__method_config_replace(): no call reads it any more. */
 static void
-config_free(struct vc__config *c)
+config_drop(struct vc__config *c)
 {
     struct config_service *s, *next;
 
@@ -235,5 +235,5 @@ vc__method_config_replace(struct vc_channel *channel, struct vc__config *c)
                      c == NULL ? 0 : c->parsed->token_ratio);
     if (former != NULL)
         synchronize_rcu();
-    config_free(former);
+    config_drop(former);
 }

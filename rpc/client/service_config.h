@@ -4,7 +4,7 @@
  * A service config, as the module libverbcall-config has read it from gRPC's
  * JSON (doc/service-config.md): plain numbers and texts, all in range. And the
  * module's interface. The module has the same version as the library, and uses
- * no function of it.
+ * no function of it. Any thread.
  *
  * Called by: config_module.c (the module's functions). */
 #ifndef VC_RPC_SERVICE_CONFIG_H

@@ -217,22 +217,23 @@ stream_open_prepare(struct vc__client_stream *c,
 
 /* The smaller of two limits; 0 is none. */
 static uint32_t
-stricter(uint32_t one, uint32_t other)
+limit_least(uint32_t one, uint32_t other)
 {
     return one == 0 || (other != 0 && other < one) ? other : one;
 }
 
 /* For stream_begin(): what the service config says of the call. */
 static void
-policy_take(struct vc__client_stream *c, const struct vc__call_policy *policy)
+stream_policy_take(struct vc__client_stream *c,
+                   const struct vc__call_policy *policy)
 {
     struct vc_stream *s = &c->stream;
 
     c->configured = true;
     c->retry = policy->retry;
     s->request_max = policy->request_max;
-    s->most = stricter(s->most, policy->request_max);
-    s->max_reply = stricter(s->max_reply, policy->reply_max);
+    s->most = limit_least(s->most, policy->request_max);
+    s->max_reply = limit_least(s->max_reply, policy->reply_max);
 }
 
 /* Refuses options that a stream cannot have, with VC_INVALID_ARGUMENT. */
@@ -271,7 +272,7 @@ stream_begin(struct vc_channel *channel, const struct vc_service *service,
     if (c == NULL)
         return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
     if (policy != NULL)
-        policy_take(c, policy);
+        stream_policy_take(c, policy);
     now = vc__now();
     vc__channel_enter(channel);
     status = stream_open_prepare(c, service, request, &opts, now);

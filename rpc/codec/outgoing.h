@@ -22,6 +22,12 @@
     "has %zu bytes, the %s accepts %zu at most (its max_message): send less, " \
     "or raise it"
 
+/* The text of one that is longer than the service config allows. After the
+ * names: what it is, its bytes, and the limit. */
+#define VC__OUTGOING_CONFIG                                                    \
+    "%s.%s: the %s has %zu bytes, more than maxRequestMessageBytes of the "    \
+    "service config, which is %u"
+
 /* What the message is, and its limits. */
 struct vc__outgoing {
     const char *what;             /* "request", "reply" or "message" */
