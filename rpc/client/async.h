@@ -10,11 +10,11 @@
  * thread that makes the call. The others have their rule below.
  *
  * Called by: async.c (tell, hold, put, asyncs_enter, asyncs_leave), hedge.c
- * (tell, new, start, leave, hold, put), one_way.c (new, start, leave, put),
- * async_call.c (new_seen, start, leave, hold, put), completions.c (new_seen,
- * start, leave, hold, put), stream_again.c (asyncs_enter, asyncs_leave),
- * stream_open.c (asyncs_enter), stream_client.c (asyncs_leave), channel.c
- * (asyncs_await). */
+ * (tell, new, start, leave, hold, put), async_seen.c (new), one_way.c (new,
+ * start, leave, put), async_call.c (new_seen, start, leave, hold, put),
+ * completions.c (new_seen, start, leave, hold, put), stream_again.c
+ * (asyncs_enter, asyncs_leave), stream_open.c (asyncs_enter), stream_client.c
+ * (asyncs_leave), channel.c (asyncs_await). */
 #ifndef VC_RPC_ASYNC_H
 #define VC_RPC_ASYNC_H
 
