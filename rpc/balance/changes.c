@@ -280,6 +280,9 @@ vc__changes_policy(struct vc__changes *ch, enum vc__policy policy)
         vc__picker_moved(k, former, set);
         pthread_mutex_unlock(&ch->lock);
         synchronize_rcu();
+        /* Acquire: pairs with vc__subchannel_hold(), as in set_drop(). */
+        for (unsigned i = 0; i < former->n; i++)
+            atomic_load_explicit(&former->sub[i]->users, memory_order_acquire);
         vc__server_set_free(former);
     }
     pthread_mutex_unlock(&ch->changing);

@@ -68,6 +68,7 @@ static void
 a_file_is_read_when_it_changes_and_a_bad_one_keeps_the_former(void **state)
 {
     char text[sizeof refused];
+    struct vc_channel *none;
     struct fixture f;
 
     (void)state;
@@ -112,6 +113,11 @@ a_file_is_read_when_it_changes_and_a_bad_one_keeps_the_former(void **state)
     described_has(f.channel,
                   "hedgingPolicy.maxAttempts: 2 attempts are made at most");
     assert_int_equal(0, atomic_load(&n_strange));
+    /* a channel that cannot be opened leaves the file */
+    assert_status(VC_INVALID_ARGUMENT,
+                  vc_channel_open(f.runtime, "what",
+                                  VC_CHANNEL_OPTS(.service_config = option),
+                                  &none));
     features_stop(&f);
     unlink(path);
     rmdir(folder);
