@@ -9,10 +9,11 @@
  * Called by: rpc/balance/near.c (parse), rpc/balance/target_opts.c (parse,
  * reaches, address_parse), rpc/probe.c (parse, lookup, reaches),
  * rpc/server/redirect.c (parse, reaches), rpc/server/server_listen.c (parse,
- * reaches), rpc/balance/ejections.c (text), rpc/balance/servers.c (text),
- * rpc/client/attempts.c (text), rpc/stream/stream.c (text),
- * cm/link/link_connect.c (reaches), cm/pool/pool_connect.c (lookup_start,
- * lookup_cancel, lookup_free), target.c (lookup_free), many files (numeric). */
+ * reaches), rpc/balance/ejections.c (text), rpc/balance/health_watch.c (text),
+ * rpc/balance/servers.c (text), rpc/client/attempts.c (text),
+ * rpc/stream/stream.c (text), cm/link/link_connect.c (reaches),
+ * cm/pool/pool_connect.c (lookup_start, lookup_cancel, lookup_free), target.c
+ * (lookup_free), many files (numeric). */
 #ifndef VC_CM_TARGET_H
 #define VC_CM_TARGET_H
 

@@ -12,24 +12,25 @@
  * pool, link, engine.
  *
  * Called by: pools.c (init, shut, close, fini), rpc/balance/servers.c (connect,
- * count_one, health, health_name, describe), rpc/balance/subchannel.c (cancel),
- * pool.c (refuse, requests_fail, want, nowhere_end, nowhere_init, tally_open,
+ * count_one, health_name, describe), rpc/balance/subchannel.c (cancel), pool.c
+ * (refuse, requests_fail, want, nowhere_end, nowhere_init, tally_open,
  * attempt_init, attempt_begin, attempt_is_under_way, health_refused,
  * health_update, peer_drop, attempt, hurry, waiters_take, waiters_wake,
  * upgrade_init, look, former_check), pool_link.c (refuse, requests_fail, grow,
  * count_replies, attempt_cancel, failed, health_update, peer_drop, launch,
  * push, is_wanted, attempt, hurry, waiters_take, waiters_wake, close_check,
  * upgrade_joined, upgrade_lost, upgrade_log, upgrade_unused, upgrade_cancel,
- * upgrade_suits, missed, look, former_check), client.c (refuse_soon,
- * requests_fail, want, grow), session.c (tidy, count_replies), upgrade.c
- * (count_one, attempt_hello, attempt_offer, log_transport, upgrade_log, missed,
- * link_new), rpc/client/attempt.c (count_one), session_reply.c (count_replies,
- * message_max), pool_health.c (health, attempt), rpc/balance/field.c (health,
- * prompt), rpc/balance/picker.c (health, calls, prompt), rpc/balance/picker.h
- * (health), rpc/balance/changes.c (nowhere_fail), pool_close.c (attempt_cancel,
+ * upgrade_suits, missed, look, former_check), rpc/balance/health_watch.c
+ * (refuse), client.c (refuse_soon, requests_fail, want, grow), gate.c
+ * (requests_fail, push), session.c (tidy, count_replies), upgrade.c (count_one,
+ * attempt_hello, attempt_offer, log_transport, upgrade_log, missed, link_new),
+ * rpc/client/attempt.c (count_one), session_reply.c (count_replies,
+ * message_max), rpc/balance/picker.c (calls, prompt), rpc/balance/field.c
+ * (prompt), rpc/balance/changes.c (nowhere_fail), pool_close.c (attempt_cancel,
  * failed, peer_drop, close_check, upgrade_cancel), pool_connect.c (failed,
  * attempt, attempt_hello, attempt_offer, missed, link_new), pool_nowhere.c
- * (failed), peer.c (health_update, starve), many files (count). */
+ * (failed), peer.c (health_update, starve), pool_health.c (attempt), many files
+ * (count, health). */
 #ifndef VC_CM_POOL_H
 #define VC_CM_POOL_H
 
@@ -155,6 +156,7 @@ struct vc__pool {
     struct vc__peer *peer;        /* lock; NULL: none is known */
     struct cds_list_head former;  /* lock: former peers that still run calls */
     struct cds_list_head clients; /* lock */
+    struct cds_list_head gates;   /* lock; see cm/pool/gate.h */
     struct cds_list_head refused; /* lock; to fail: vc__pool_refuse() */
     struct cds_list_head broken;  /* lock; streams, the same */
     struct vc__error broken_by;   /* lock: why their link was lost */
