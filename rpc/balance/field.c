@@ -8,9 +8,14 @@ enum vc__suits
 vc__suits_of(const struct vc__subchannel *s, const struct vc__pick *pick)
 {
     bool same = s->pool == pick->before;
+    unsigned bars = vc__subchannel_bars(s);
     enum vc__pool_health health = vc__pool_health(s->pool);
 
-    if (vc__outlier_is_ejected(&s->outlier)) {
+    /* What is known of its health is about a server that is connected. */
+    if (bars & VC__BAR_HEALTH && health == VC__POOL_READY)
+        health =
+            bars & VC__BAR_UNHEALTHY ? VC__POOL_FAILING : VC__POOL_CONNECTING;
+    if (bars & VC__BAR_EJECTED) {
         if (health == VC__POOL_READY)
             return same ? VC__SUITS_SAME_EJECTED : VC__SUITS_EJECTED;
         health = VC__POOL_FAILING;

@@ -15,6 +15,7 @@
 
 struct vc_endpoint app_endpoints[SERVERS];
 struct app_server app_servers[SERVERS];
+void (*app_also_add)(struct vc_server *server, unsigned i);
 
 static unsigned n_added; /* servers that were made */
 /* Calls that hang: they end with the fleet. */
@@ -85,8 +86,11 @@ absent_add(struct vc_server *server)
 {
     static const struct suite_absent_methods methods = {.nothing = nothing};
 
-    assert_status(VC_OK, suite_absent_add(server, &methods,
-                                          &app_servers[n_added++ % SERVERS]));
+    unsigned i = n_added++ % SERVERS;
+
+    assert_status(VC_OK, suite_absent_add(server, &methods, &app_servers[i]));
+    if (app_also_add != NULL)
+        app_also_add(server, i);
 }
 
 void

@@ -37,6 +37,9 @@ extern struct app_server {
     atomic_uint manner, calls;
 } app_servers[SERVERS];
 
+/* Adds further services to a server that is made; or NULL. */
+extern void (*app_also_add)(struct vc_server *server, unsigned i);
+
 /* Registers the resolver. False, with a line on stderr, if that fails. */
 bool app_register(void);
 

@@ -14,7 +14,7 @@
  * number), rpc/intercept_metadata.c (fault, size, fits),
  * rpc/server/server_metadata.c (fault, size, put, fits, remove, check, memory,
  * unpack, find, find_own, number), metadata.c (size, find),
- * rpc/server/stream_server.c (initial). */
+ * rpc/balance/health_watch.c (put), rpc/server/stream_server.c (initial). */
 #ifndef VC_TRANSPORT_METADATA_H
 #define VC_TRANSPORT_METADATA_H
 
