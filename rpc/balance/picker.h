@@ -17,7 +17,8 @@
 
 /* Zeroed, with the policy set. Any thread. */
 struct vc__picker {
-    enum vc__policy policy;
+    _Atomic(enum vc__policy) policy; /* may differ from that of the set for a
+                                        moment, when both change */
     atomic_uint at;    /* pick_first: the last choice; round_robin: the next */
     atomic_bool whole; /* a hint: all servers were connected at the last look */
 };
@@ -38,14 +39,16 @@ static inline struct vc__subchannel *
 vc__picker_quick(struct vc__picker *k, const struct vc__server_set *set,
                  const struct vc__pool *before)
 {
+    /* Relaxed, as in picker.c: another thread's choice is as good. */
+    enum vc__policy policy =
+        atomic_load_explicit(&k->policy, memory_order_relaxed);
     struct vc__subchannel *s;
     unsigned at;
 
-    /* Relaxed, as in picker.c: another thread's choice is as good. */
-    if (k->policy == VC__POLICY_PICK_FIRST) {
+    if (policy == VC__POLICY_PICK_FIRST) {
         at = atomic_load_explicit(&k->at, memory_order_relaxed);
         s = at < set->n ? set->sub[at] : NULL;
-    } else if (k->policy <= VC__POLICY_WEIGHTED_ROUND_ROBIN &&
+    } else if (policy <= VC__POLICY_WEIGHTED_ROUND_ROBIN &&
                atomic_load_explicit(&k->whole, memory_order_relaxed)) {
         at = set->stride != NULL
                  ? vc__stride_next(set->stride, &k->at)
@@ -59,7 +62,7 @@ vc__picker_quick(struct vc__picker *k, const struct vc__server_set *set,
         vc__pool_health(s->pool) == VC__POOL_READY)
         return s;
     /* Has vc__picker_pick() look at all of them. */
-    if (k->policy != VC__POLICY_PICK_FIRST)
+    if (policy != VC__POLICY_PICK_FIRST)
         atomic_store_explicit(&k->whole, false, memory_order_relaxed);
     return NULL;
 }

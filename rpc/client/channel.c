@@ -100,9 +100,10 @@ static enum vc_status
 balance_opts_take(struct vc_channel *c, const struct vc_channel_opts *opts,
                   struct vc__outlier_policy *outlier)
 {
-    enum vc_status status =
-        vc__policy_parse(&c->servers.picker.policy, opts->policy);
+    enum vc__policy policy;
+    enum vc_status status = vc__policy_parse(&policy, opts->policy);
 
+    atomic_init(&c->servers.picker.policy, policy);
     if (status == VC_OK)
         status = vc__outlier_opts_take(outlier, opts->outlier);
     if (status != VC_OK)
@@ -282,7 +283,8 @@ subchannel_pick(struct vc_channel *c, const struct vc_service *service,
                 const struct vc__pool *before, uint64_t now,
                 const uint64_t *hash, struct vc__subchannel **held)
 {
-    enum vc__policy policy = c->servers.picker.policy;
+    enum vc__policy policy =
+        atomic_load_explicit(&c->servers.picker.policy, memory_order_relaxed);
     bool draws = policy == VC__POLICY_LEAST_REQUEST ||
                  (policy == VC__POLICY_RING_HASH && hash == NULL);
     uint64_t seed = draws ? channel_random(c) : now;
