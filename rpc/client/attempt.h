@@ -10,9 +10,10 @@
  * That of an asynchronous call is the thread that makes it, and the holder once
  * it is started; that of a hedge is the holder.
  *
- * Called by: async.c (init, prepare, release, renew, tell, start, abandon),
- * attempt.c (init, unhold, release, tell), call.c (init, prepare, unhold,
- * release, tell, start, abandon), hedge.c (release, copy, start, abandon). */
+ * Called by: async.c (init, limit, prepare, release, renew, tell, start,
+ * abandon), attempt.c (init, unhold, release, tell), call.c (init, limit,
+ * prepare, unhold, release, tell, start, abandon), hedge.c (release, copy,
+ * start, abandon). */
 #ifndef VC_RPC_ATTEMPT_H
 #define VC_RPC_ATTEMPT_H
 
@@ -23,6 +24,8 @@
 #include "rpc/client/result.h"
 #include "rpc/codec/codec.h"
 #include "transport/core/error.h"
+
+struct vc__call_policy;
 
 /* Notifies an owner that its packed request was handed to the adapter. All are
  * called on any thread: handed() under the lock of a link; drop() with or
@@ -50,8 +53,9 @@ struct vc__attempt {
     /* The owner may set these between init and prepare. */
     const struct vc_metadata *metadata; /* used until prepare returns */
     size_t n_metadata;
-    uint32_t priority; /* enum vc_priority */
-    bool hashed;       /* the call has a key for ring_hash: */
+    uint32_t priority;  /* enum vc_priority */
+    uint32_t reply_max; /* set by vc__attempt_limit() */
+    bool hashed;        /* the call has a key for ring_hash: */
     uint64_t hash;
     bool wants_all;   /* keep the reply's metadata for a struct vc_result */
     bool packs;       /* pack in any case: both may be freed after prepare */
@@ -78,6 +82,11 @@ void vc__attempt_init(struct vc__attempt *u, struct vc_channel *channel,
                       const struct vc_service *service, unsigned method,
                       const void *message,
                       void (*ended)(struct vc__attempt *u));
+
+/* Limits the messages of the call as its policy says, between init and
+ * prepare. VC_RESOURCE_EXHAUSTED if the request is too long. */
+enum vc_status vc__attempt_limit(struct vc__attempt *u,
+                                 const struct vc__call_policy *policy);
 
 /* Measures the request; packs it if it is long or u->packs is set.
  * VC_INVALID_ARGUMENT or VC_RESOURCE_EXHAUSTED, as this thread's last error;

@@ -35,6 +35,8 @@
     X(SERVERS, INFO, "servers that come and go")                               \
     X(EJECTED, WARNING, "servers that are ejected, or come back")              \
     X(RESOLVER, WARNING, "targets that are not resolved")                      \
+    X(CONFIG, INFO, "service configs that are in force")                       \
+    X(CONFIG_REFUSED, WARNING, "service configs that are refused")             \
     X(SERVER, INFO, "servers that are drained or closed")                      \
     X(WAITS, WARNING, "servers whose end waits for calls")                     \
     X(OVERLOAD, WARNING, "servers that shed calls")                            \
