@@ -28,8 +28,8 @@ static struct {
     uint32_t timeout_ms;
 } asked[CALLS + AFTER];
 static atomic_uint run_us, block_us; /* of the handlers now */
-/* The server has one, which its handlers use in turn. A handler that used the
- * world's own processor would keep it from the client, too, which is another
+/* The server's processor, which its handlers use in turn. A handler that used
+ * the world's own one would keep it from the client, too, which is another
  * machine. */
 static pthread_mutex_t processor = PTHREAD_MUTEX_INITIALIZER;
 
