@@ -139,6 +139,30 @@ a_timer_ends_a_wait_that_polls(void **state)
     assert_wait_ends_soon(b);
 }
 
+/* Finds something in each 63rd poll. */
+static unsigned
+source_find_rarely(struct vc__source *s)
+{
+    struct bench *b = caa_container_of(s, struct bench, source);
+
+    return ++b->polls % 63 == 0;
+}
+
+/* What is found now and then must not keep the engine from the clock. */
+static void
+a_timer_is_due_after_64_polls_at_most_whatever_these_find(void **state)
+{
+    struct bench *b = *state;
+
+    b->source.poll = source_find_rarely;
+    b->source.arm = source_arm;
+    assert_int_equal(0, vc__engine_add(&b->engine, &b->source));
+    assert_true(
+        vc__timer_start(&b->engine.timers, &b->timer, vc__now(), timer_finish));
+    assert_wait_ends_soon(b);
+    assert_in_range(b->polls, 1, 2 * 64);
+}
+
 static void
 a_timer_ends_a_wait_that_sleeps(void **state)
 {
@@ -301,6 +325,7 @@ main(void)
         T(a_descriptor_ends_a_wait_that_polls),
         T(who_stirs_the_engine_ends_a_wait_that_polls),
         T(a_timer_ends_a_wait_that_polls),
+        T(a_timer_is_due_after_64_polls_at_most_whatever_these_find),
         T(a_timer_ends_a_wait_that_sleeps),
         T(a_task_of_another_thread_ends_a_wait_that_sleeps),
         T(a_wait_for_nothing_ends_at_its_deadline),

@@ -15,8 +15,8 @@
 
 #include "transport/core/handoff.h"
 
-/* Polls between two readings of the clock. */
-#define SPIN_BATCH 64
+/* Polls between two readings of the clock, whatever they find. */
+#define POLLS_PER_CLOCK 64
 /* The holder polls this long without yielding: a round trip of a local network
  * is over by then, and the kernel's own work on this core can wait as long. */
 #define YIELD_AFTER_US 50
@@ -35,8 +35,6 @@
 /* Handlers may run in a row for so long before the engine is polled: it does
  * not notice what comes meanwhile. */
 #define HANDLERS_ROW_US 100
-/* Turns of the loop between two readings of the clock, under traffic. */
-#define TURNS_PER_CLOCK 64
 /* Handlers between two readings of the clock; they may take long: under load
  * each turn of a server runs many. */
 #define HANDLERS_PER_CLOCK 16
@@ -425,17 +423,20 @@ engine_progress(struct vc__engine *e, uint64_t until)
 {
     uint64_t now;
 
-    if (++e->turns % TURNS_PER_CLOCK == 0 || e->handled >= HANDLERS_PER_CLOCK) {
-        e->handled = 0;
+    if (e->polls >= POLLS_PER_CLOCK || e->handled >= HANDLERS_PER_CLOCK) {
+        e->polls = e->handled = 0;
         engine_tick(e);
     }
-    for (unsigned i = 1;; i++) {
-        if (engine_poll(e) > 0)
+    for (unsigned i = e->polls + 1;; i++) {
+        if (engine_poll(e) > 0) {
+            e->polls = i;
             return true;
+        }
         /* An engine that was woken without traffic does not spin. */
-        if (i % SPIN_BATCH != 0 && (!e->drowsy || e->traffic))
+        if (i < POLLS_PER_CLOCK && (!e->drowsy || e->traffic))
             continue;
         now = engine_tick(e);
+        i = 0;
         /* The tick may have ended the caller's wait, or read a kick: neither
          * would end a sleep. */
         if (now >= until || e->stirred)
@@ -449,6 +450,7 @@ engine_progress(struct vc__engine *e, uint64_t until)
         }
     }
     e->stirred = false;
+    e->polls = 0;
     return false;
 }
 
@@ -463,7 +465,7 @@ engine_advance(struct vc__engine *e, struct vc__waiter *w, uint64_t until)
 
         if (!engine_run_handlers(e))
             return false;
-        if (until != VC__FOREVER && (!busy || e->turns % SPIN_BATCH == 0) &&
+        if (until != VC__FOREVER && (!busy || e->polls >= POLLS_PER_CLOCK) &&
             vc__now() >= until)
             break;
     }
@@ -585,7 +587,7 @@ vc__engine_turn(struct vc__engine *e)
     e->stirred = false;
     engine_look(e, 0, 0);
     engine_run_timers(e, vc__now());
-    while (n < TURNS_PER_CLOCK && engine_poll(e) > 0) {
+    while (n < POLLS_PER_CLOCK && engine_poll(e) > 0) {
         n++;
         if (!engine_run_handlers(e))
             return true;

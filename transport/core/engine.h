@@ -131,11 +131,11 @@ struct vc__engine {
      * caller waits: then the next event is worth polling for. Timers, and what
      * they request, are not traffic. */
     bool traffic;
-    bool drowsy;      /* it has slept since the last traffic */
-    unsigned handled; /* handlers run since the clock was read */
-    uint64_t round;   /* when this row of handlers began; 0: not known */
-    bool polls_soon;  /* the row has lasted long enough: poll next */
-    unsigned turns;
+    bool drowsy;          /* it has slept since the last traffic */
+    unsigned handled;     /* handlers run since the clock was read */
+    uint64_t round;       /* when this row of handlers began; 0: not known */
+    bool polls_soon;      /* the row has lasted long enough: poll next */
+    unsigned polls;       /* since the clock was read */
     atomic_ullong looked; /* when the descriptors were last looked at */
     struct vc__spin spin;
     bool waits;           /* a caller began to wait since traffic was noted */
