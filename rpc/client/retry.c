@@ -123,7 +123,7 @@ vc__retry_again(const struct vc__retry_policy *policy,
     if (is_waiting(f)) {
         wait = wait_of(policy, f, seed);
         *wait_us = wait < f->left_us ? wait : f->left_us;
-        return f->left_us > 0 ? VC__RETRY_AGAIN : VC__RETRY_NO;
+        return VC__RETRY_AGAIN;
     }
     if (f->nowhere)
         return VC__RETRY_NO;

@@ -65,10 +65,10 @@ enum vc__retry {
  * transparent retry, proposal A6): that charges nothing. Normally there must be
  * time for an attempt that takes as long as this one: otherwise a less useful
  * error would replace this one. A call that waits for its server to be ready
- * does so until its deadline, and *wait_us may end there. One that had no
- * server to go to, as they are not known, ends at once otherwise. Other
- * failures that may pass charge the budget, even if no attempt follows. The
- * caller owns the seed. */
+ * does so until its deadline, and *wait_us may end there, or be 0 after it: the
+ * caller then ends the call as too late. One that had no server to go to, as
+ * they are not known, ends at once otherwise. Other failures that may pass
+ * charge the budget, even if no attempt follows. The caller owns the seed. */
 enum vc__retry vc__retry_again(const struct vc__retry_policy *policy,
                                struct vc__retry_budget *budget,
                                const struct vc__retry_facts *facts,
