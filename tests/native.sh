@@ -5,7 +5,7 @@
 # tests/native.sh BUILD - SUITE...: only builds what the line below would run.
 # tests/native.sh BUILD TOTALS SUITE...: builds the programs of the named suites, of unit, threads, idl, fake, sim, inproc, tcp,
 # shm, best and local, in a configured build folder, and runs them by `make check`. It runs one program more at a time than
-# there are processors, as some wait. Prints a line for each suite, with the total seconds of its programs, and shows failures.
+# there are processors, as some wait; $VC_TEST_JOBS programs, if given. Those that take longest begin first. Prints a line for each suite, with the total seconds of its programs, and shows failures.
 # Numbers and failures go to the end of the files TOTALS and TOTALS.failed, as those of tests/tap.sh do. Exit status 0 when no
 # test failed.
 set -u
@@ -85,7 +85,11 @@ for suite; do
 done
 vc_make "$build" native-programs native_programs="$parts" || exit 1
 [ "$totals" != - ] || exit 0
-make -s -k -j $(($(getconf _NPROCESSORS_ONLN) + 1)) -C "$build" check-TESTS TESTS="$tests" >"$build/native.log" 2>&1
+# Programs that take 9 s or more: one that began last would end alone.
+slow='%_kill %_hostile_server %_resolver_changes %_alive %_calls %_balance %_overload'
+# shellcheck disable=SC2016 # make expands it
+make -s -k -j "${VC_TEST_JOBS:-$(($(getconf _NPROCESSORS_ONLN) + 1))}" -C "$build" check-TESTS slow="$slow" tests="$tests" \
+    TESTS='$(filter $(slow),$(tests)) $(filter-out $(slow),$(tests))' >"$build/native.log" 2>&1
 for suite; do
     logs_of "$suite" >"$list"
     # shellcheck disable=SC2046 # numbers
