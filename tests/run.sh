@@ -155,7 +155,7 @@ configure_variant()
     tests) kind=--disable-lto ;;
     *) kind=--enable-$1 ;;
     esac
-    vc_configured "$(folder_of "$1")" --enable-werror 'CFLAGS=-g -O1' "$kind"
+    vc_configured "$(folder_of "$1")" --enable-werror 'CFLAGS=-g1 -O1' "$kind"
 }
 
 # VARIANT: builds the programs that run on a device.
