@@ -202,6 +202,15 @@ each_timed()
     fi
 }
 
+# VARIANT SUITE...: these programs wait for most of their time, but with the thread sanitizer.
+run_timed()
+{
+    VC_TEST_JOBS=
+    [ "$1" = tsan ] || VC_TEST_JOBS=$(($(getconf _NPROCESSORS_ONLN) * 3))
+    export VC_TEST_JOBS
+    run_native "$@"
+}
+
 # VARIANT: runs the suites over RDMA. Sanitizers make calls slow: fewer of them.
 run_rdma()
 {
@@ -298,10 +307,8 @@ trap 'kill "$pid" 2>/dev/null; exit 1' INT TERM HUP
 lane_rdma || failed=1
 wait "$pid" || failed=1
 cat "$beside"
-# Not beside a guest, whose processors go first. These programs wait for four fifths of their time.
-VC_TEST_JOBS=$(($(getconf _NPROCESSORS_ONLN) * 3))
-export VC_TEST_JOBS
-each_timed run_native
+# Not beside a guest, whose processors go first.
+each_timed run_timed
 # Alone, as it measures times.
 [ -z "$long$wanted" ] || check_status figures sh bench/check.sh
 # Repeats the failures at the end of the output.
