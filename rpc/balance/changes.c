@@ -133,9 +133,11 @@ static void
 set_drop(struct vc__changes *ch, const struct vc__server_set *set,
          struct tally *tally)
 {
-    for (unsigned i = 0; i < set->n; i++) {
-        /* Acquire: pairs with vc__subchannel_hold(). */
+    /* Acquire: pairs with vc__subchannel_hold(), of choices that have looked at
+     * any server of the set. So before the first one is dropped. */
+    for (unsigned i = 0; i < set->n; i++)
         atomic_load_explicit(&set->sub[i]->users, memory_order_acquire);
+    for (unsigned i = 0; i < set->n; i++) {
         if (set->sub[i]->round != ch->round) {
             /* Relaxed: a stream that sees it late tries there once more. */
             atomic_store_explicit(&set->sub[i]->dropped, true,
