@@ -12,6 +12,7 @@
 #include <verbcall/counters.h>
 #include <verbcall/health.h>
 #include <verbcall/interceptor.h>
+#include <verbcall/load.h>
 #include <verbcall/log.h>
 #include <verbcall/metadata.h>
 #include <verbcall/outlier.h>

@@ -21,3 +21,53 @@ vc__load_weight(double qps, double eps, double utilization, double penalty)
                ? (float)weight
                : 0;
 }
+
+/* Called by vc__load_take() and vc__load_now(): after a connect the reports
+ * begin anew. */
+static void
+load_connect(struct vc__load *load, unsigned connection)
+{
+    if (load->connection != connection)
+        load->since = 0;
+    load->connection = connection;
+}
+
+bool
+vc__load_is_fresh(const struct vc__load *load,
+                  const struct vc__load_rules *rules, uint64_t now)
+{
+    return load->weight > 0 && now - load->updated < rules->expiration_us;
+}
+
+void
+vc__load_take(struct vc__load *load, const struct vc__load_rules *rules,
+              const struct vc__load_report *report, unsigned connection,
+              uint64_t now)
+{
+    /* Also if it is NaN. */
+    double utilization = report->application_utilization > 0
+                             ? report->application_utilization
+                             : report->cpu_utilization;
+    float weight =
+        vc__load_weight(report->rps, report->eps, utilization, rules->penalty);
+
+    if (!(weight > 0))
+        return;
+    load_connect(load, connection);
+    if (load->since == 0 || !vc__load_is_fresh(load, rules, now))
+        load->since = now;
+    load->weight = weight;
+    load->updated = now;
+}
+
+float
+vc__load_now(struct vc__load *load, const struct vc__load_rules *rules,
+             unsigned connection, uint64_t now)
+{
+    load_connect(load, connection);
+    if (!vc__load_is_fresh(load, rules, now))
+        load->since = 0;
+    return load->since != 0 && now - load->since >= rules->blackout_us
+               ? load->weight
+               : 0;
+}

@@ -14,6 +14,7 @@
 #include "cm/connect/hello.h"
 #include "rpc/balance/endpoint_file.h"
 #include "rpc/codec/validate.h"
+#include "rpc/load_report.h"
 #include "tests/fuzz/message_types.h"
 #include "transport/wire/metadata.h"
 #include "transport/wire/packet.h"
@@ -504,6 +505,37 @@ server_files(void)
     SERVER_FILE("bad_control", "tcp://a:1\x1b[1m\n");
 }
 
+/* --- load reports --- */
+
+static void
+load_report(const char *name, const void *data, size_t len)
+{
+    struct vc__load_report report;
+
+    write_seed("load_report", name, vc__load_report_read(&report, data, len),
+               data, len);
+}
+
+#define LOAD_REPORT(name, ...)                                                 \
+    load_report(name, (const uint8_t[]){__VA_ARGS__},                          \
+                sizeof((const uint8_t[]){__VA_ARGS__}))
+#define HALF 0, 0, 0, 0, 0, 0, 0xe0, 0x3f
+
+static void
+load_reports(void)
+{
+    LOAD_REPORT("good_all", 0x09, HALF, 0x31, HALF, 0x39, HALF, 0x49, HALF);
+    LOAD_REPORT("good_twice", 0x31, HALF, 0x31, 0, 0, 0, 0, 0, 0, 0xf0, 0x7f);
+    LOAD_REPORT("good_others", 0x11, HALF, 0x18, 0xff, 0x01, 0x22, 2, 8, 1,
+                0x65, 1, 2, 3, 4);
+    LOAD_REPORT("bad_cut", 0x09, 0, 0, 0);
+    LOAD_REPORT("bad_group", 0x0b, 0x0c);
+    LOAD_REPORT("bad_field_0", 0x01, HALF);
+    LOAD_REPORT("bad_length", 0x22, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
+                0xff, 0xff, 0x01);
+    LOAD_REPORT("bad_tag", 0xf9, 0xff, 0xff, 0xff, 0x1f, HALF);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -524,5 +556,6 @@ main(int argc, char **argv)
     nested_message("good_depth_100", 100);
     nested_message("bad_depth_101", 101);
     server_files();
+    load_reports();
     return 0;
 }

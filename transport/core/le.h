@@ -10,8 +10,8 @@
  * cm/pool/session_note.c (put16, put32), transport/socket/record.h (put16,
  * get16), transport/wire/metadata.c (put16, get16), transport/wire/packet.c
  * (put16, put32, get16), cm/link/link_send.c (put32), rpc/codec/fast_codec.c
- * (put32, put64), address.c (put64), rpc/server/method_map.c (get16), many
- * files (get32, get64). */
+ * (put32, put64), rpc/load_report.c (put64), address.c (put64),
+ * rpc/server/method_map.c (get16), many files (get32, get64). */
 #ifndef VC_TRANSPORT_LE_H
 #define VC_TRANSPORT_LE_H
 

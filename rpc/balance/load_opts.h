@@ -1,0 +1,21 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Checks the public options about load reports (verbcall/load.h) and converts
+ * them to rules. Any thread.
+ *
+ * Called by: rpc/client/channel.c (take). */
+#ifndef VC_RPC_LOAD_OPTS_H
+#define VC_RPC_LOAD_OPTS_H
+
+#include <verbcall/load.h>
+#include <verbcall/status.h>
+
+#include "rpc/balance/load_weight.h"
+
+/* To be called inside vc_channel_open(), on its thread. opts may be NULL.
+ * VC_INVALID_ARGUMENT  an option is out of its range, or the size is not set */
+enum vc_status vc__load_opts_take(struct vc__load_rules *out,
+                                  const struct vc_load_opts *opts);
+
+#endif
