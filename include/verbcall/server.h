@@ -178,6 +178,17 @@ struct vc_server_opts {
     /* Options of its RDMA connections: see verbcall/rdma.h. Copied; default: as
      * said there. */
     const struct vc_rdma_opts *rdma;
+
+    /* 1: the reply of each unary call has a load report in its trailing
+     * metadata, for clients with the policy weighted_round_robin
+     * (verbcall/channel.h): "endpoint-load-metrics-bin", 64 bytes at most, as
+     * gRPC has it. It says how busy this process keeps the processors that it
+     * may use, how many replies per second the server sends and how many of
+     * them are failures, over the last one or two seconds, and what
+     * vc_server_load_set() has set. It is made at most every 100 ms. A reply
+     * that would get longer than one packet by it, or has no room for further
+     * metadata, has none. Default 0: none. */
+    uint32_t load_reports;
 };
 
 #define VC_STREAM_STALL_OFF (~0u)
@@ -234,6 +245,16 @@ VC_API enum vc_status vc_server_remove(struct vc_server *server,
 VC_API enum vc_status vc_server_limit(struct vc_server *server,
                                       const struct vc_service *service,
                                       uint32_t max_calls);
+
+/* vc_server_load_set - sets the application_utilization of load reports: how
+ * much of what limits the program is used, as of a pool of database
+ * connections; 1.0 for all of it, and it may be more. Clients then go by this
+ * number, and not by that of the processors. 0: by that again. Any thread, at
+ * any time; replies have it within 100 ms.
+ * VC_INVALID_ARGUMENT    it is negative, infinite or not a number
+ * VC_FAILED_PRECONDITION load_reports of struct vc_server_opts is not set */
+VC_API enum vc_status vc_server_load_set(struct vc_server *server,
+                                         double utilization);
 
 /* vc_server_listen - accepts connections at target. May be called again for
  * further addresses. Any thread. The target is one of:

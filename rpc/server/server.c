@@ -239,6 +239,7 @@ vc__server_destroy(struct vc_server *server)
     vc__store_fini(&server->store);
     vc__services_fini(&server->services);
     vc__interceptors_put(server->interceptors);
+    vc__server_load_free(server->load);
     free(server->parts);
     pthread_mutex_destroy(&server->local_lock);
     pthread_mutex_destroy(&server->lock);
@@ -283,12 +284,27 @@ opts_keep(struct vc_server *s, const struct vc_server_opts *opts)
     s->overload_arg = opts->overload_arg;
     s->max_calls = opts->max_calls;
     s->max_calls_session = opts->max_calls_session;
-    atomic_init(&s->limited, s->max_calls != 0 || s->max_calls_session != 0);
+    atomic_init(&s->limited, s->max_calls != 0 || s->max_calls_session != 0 ||
+                                 opts->load_reports != 0);
     memcpy(s->name, opts->name, strlen(opts->name) + 1);
     s->services.adaptive_limit = opts->adaptive_limit;
     s->ear_opts.mode = opts->shm_mode;
     s->ear_opts.ipv6_only = opts->ipv6_only != 0;
     s->ear_opts.reuse_address = opts->reuse_address != 0;
+}
+
+/* Called by vc_server_new(): allocates what belongs to the server. False
+ * without memory; vc__server_destroy() frees what there is. */
+static bool
+server_fill(struct vc_server *s, const struct vc_server_opts *opts)
+{
+    if (opts->shm_group != NULL &&
+        (s->ear_opts.group = strdup(opts->shm_group)) == NULL)
+        return false;
+    if (opts->load_reports != 0 && (s->load = vc__server_load_new()) == NULL)
+        return false;
+    return vc__services_init(&s->services) && parts_make(s) &&
+           (s->last_op = vc__server_op_new(s, NULL)) != NULL;
 }
 
 enum vc_status
@@ -331,11 +347,7 @@ vc_server_new(struct vc_runtime *runtime,
     vc__waiter_init(&s->no_ops);
     s->choice = choice;
     s->wire_opts = wire;
-    if (opts.shm_group != NULL)
-        s->ear_opts.group = strdup(opts.shm_group);
-    if ((opts.shm_group != NULL && s->ear_opts.group == NULL) ||
-        !vc__services_init(&s->services) || !parts_make(s) ||
-        (s->last_op = vc__server_op_new(s, NULL)) == NULL) {
+    if (!server_fill(s, &opts)) {
         vc__server_destroy(s);
         return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
     }

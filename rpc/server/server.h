@@ -18,6 +18,7 @@
 #include "rpc/runtime.h"
 #include "rpc/server/overload.h"
 #include "rpc/server/redirect.h"
+#include "rpc/server/server_load.h"
 #include "rpc/server/service.h"
 
 #define VC__SERVER_SLOTS   256 /* of a session */
@@ -54,6 +55,7 @@ struct vc__server_part {
     uint64_t arriving_counted; /* `arriving`, as last reported to the ledger */
     struct vc__trimmer trimmer;
     struct vc__shedding shedding;
+    struct vc__part_load load;
     struct cds_list_head ops;     /* of struct vc__server_op_part, waiting */
     struct cds_list_head orphans; /* closed sessions whose calls still run */
     bool closing;
@@ -77,6 +79,7 @@ struct vc_server {
     struct vc__interceptors *interceptors; /* NULL: none */
     void (*on_overload)(bool sheds, const char *line, void *arg);
     void *overload_arg;
+    struct vc__server_load *load; /* NULL: replies have no load reports */
 
     struct vc__redirect redirect;
     struct vc__admission admission;     /* requests come to engine 0 only */

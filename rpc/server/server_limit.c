@@ -14,6 +14,7 @@
 #define IN_SERVER  1u
 #define IN_SERVICE 2u
 #define IN_METHOD  4u
+_Static_assert(VC__COUNTED_LOAD > IN_METHOD, "the bits differ");
 
 /* Adds one to *n. False, and *n is as before, if it is `max` already. Relaxed:
  * only the number matters. Two calls that come at the same moment for the last
@@ -87,6 +88,8 @@ vc__limit_take(struct vc_call *call)
 {
     const char *why = NULL;
 
+    if (vc__call_part(call)->server->load != NULL)
+        call->counted |= VC__COUNTED_LOAD;
     if (!session_has_room(call))
         why = "the session has reached its limit of concurrent calls "
               "(max_calls_session)" AGAIN;

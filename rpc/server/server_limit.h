@@ -13,9 +13,13 @@
 
 #include "rpc/server/server_call.h"
 
-/* True if any limit of the server is set. Asked by call_admit() for each new
- * call. Relaxed: a limit that was set at this moment holds only from a later
- * call on. */
+/* In vc_call.counted: the reply is counted for load reports, and has one
+ * (rpc/server/server_load.h). */
+#define VC__COUNTED_LOAD 8u
+
+/* True if any limit of the server is set, or its replies have load reports.
+ * Asked by call_admit() for each new call. Relaxed: a limit that was set at
+ * this moment holds only from a later call on. */
 static inline bool
 vc__limit_is_set(const struct vc_server *server)
 {

@@ -102,7 +102,7 @@ vc_call_attempt(const struct vc_call *call)
 
 /* Makes room for `more` bytes of reply metadata; a buffer that was too small
  * stays in the arena until the call ends. False without memory. Called by
- * server_metadata_say(). */
+ * server_metadata_say() and vc__call_metadata_append(). */
 static bool
 said_grow(struct vc_call *call, struct vc__call_metadata *own, size_t more)
 {
@@ -125,7 +125,7 @@ said_grow(struct vc_call *call, struct vc__call_metadata *own, size_t more)
 }
 
 /* True if the client accepts metadata (cm/connect/features.h). Asked by
- * say_more() and vc_call_pushback(). */
+ * say_more(), vc__call_metadata_append() and vc_call_pushback(). */
 static bool
 is_heard(const struct vc_call *call)
 {
@@ -202,6 +202,22 @@ vc_call_add_trailing(struct vc_call *call, const char *key, const void *value,
     if (!vc__good(call, VC__CALL))
         return vc__bad(call, VC__CALL);
     return server_metadata_add(call, key, value, length, true);
+}
+
+void
+vc__call_metadata_append(struct vc_call *call, const uint8_t *entry, size_t len,
+                         size_t body_len)
+{
+    struct vc__call_metadata *own = &call->metadata;
+
+    if (!is_heard(call) ||
+        own->said_len - own->advice_len + len > VC_METADATA_MAX ||
+        (!vc__body_is_long(body_len, own->said_len) &&
+         vc__body_is_long(body_len, own->said_len + len)) ||
+        !said_grow(call, own, len))
+        return;
+    memcpy(own->said + own->said_len, entry, len);
+    own->said_len += len;
 }
 
 /* Removes the entry with this key, so that another can take its place. Called

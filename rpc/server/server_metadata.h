@@ -8,8 +8,8 @@
  * call: its handler's, or after vc_call_later() one of the program.
  * vc_call_pushback() also runs on the holder, for a call that is refused.
  *
- * Called by: server_begin.c (call_metadata_take), server_call.c
- * (call_metadata_reset). */
+ * Called by: server_begin.c (call_metadata_take), server_load.c
+ * (call_metadata_append), server_call.c (call_metadata_reset). */
 #ifndef VC_RPC_SERVER_METADATA_H
 #define VC_RPC_SERVER_METADATA_H
 
@@ -32,6 +32,14 @@ struct vc__call_metadata {
  * VC_OK: *text is not valid. On failure returns the status to answer with, and
  * *text says why: a static text. */
 enum vc_status vc__call_metadata_take(struct vc_call *call, const char **text);
+
+/* Appends a packed trailing entry of the library's own that the client can do
+ * without. Not if it does not support metadata, or if the entry has no room
+ * beside those of the program, or in a reply of one packet, whose message or
+ * text has body_len bytes; or if memory is short. Called by
+ * vc__server_load_reply(), on the holder. */
+void vc__call_metadata_append(struct vc_call *call, const uint8_t *entry,
+                              size_t len, size_t body_len);
 
 /* Called by vc__call_release(): the call has ended, and its arena is about to
  * be reset. */

@@ -48,6 +48,7 @@ static const struct vc__option numbers[] = {
     IN(adaptive_limit, 0, VC__GRADIENT_MIN, 65536),
     IN(ipv6_only, 0, 1, 1),
     IN(reuse_address, 0, 1, 1),
+    IN(load_reports, 0, 1, 1),
     VC__OPTION(vc_server_opts, shm_mode, 0600, 1, 0777, 0, NULL,
                VC__OPTION_MODE),
 };

@@ -15,6 +15,7 @@
 #include "rpc/codec/whole.h"
 #include "rpc/server/server_deadline.h"
 #include "rpc/server/server_limit.h"
+#include "rpc/server/server_load.h"
 #include "rpc/server/stream_server.h"
 #include "rpc/text.h"
 
@@ -45,6 +46,16 @@ reply_write(struct vc__send *send, uint8_t *out)
     vc__codec_pack(&call->method->reply, &call->packing, call->reply, out);
 }
 
+/* Called by reply_send() for a call that was counted: its reply, or the text of
+ * its error, has len bytes. Not inlined, as few servers have limits. */
+static __attribute__((noinline)) void
+reply_count(struct vc_call *call, enum vc_status status, uint32_t len)
+{
+    if (call->counted & VC__COUNTED_LOAD)
+        vc__server_load_reply(call, status, len);
+    vc__limit_give(call);
+}
+
 /* The call no longer runs: gives its reply to the session; may free the call.
  * Called by vc__reply_result(), reply_message() and reply_error(). */
 static void
@@ -54,7 +65,7 @@ reply_send(struct vc_call *call, enum vc_status status, uint8_t flags,
     const struct vc__call_site *site = &call->site;
 
     if (call->counted != 0)
-        vc__limit_give(call);
+        reply_count(call, status, len);
     if (call->stream != NULL)
         vc__call_stream_end(call);
     call->send.done = reply_done;
@@ -74,8 +85,9 @@ reply_send(struct vc_call *call, enum vc_status status, uint8_t flags,
     vc__server_session_reply(site->session, site->slot);
 }
 
-/* An error is never sent in parts (doc/wire.md 4.4). The only metadata of the
- * library's own is the advice when to retry. */
+/* An error is never sent in parts (doc/wire.md 4.4). Beside the metadata of the
+ * program there is the advice when to retry; a load report counts as the
+ * program's. */
 _Static_assert(VC_METADATA_MAX + 64 + VC__SAID_TEXT <= VC__EAGER_MAX,
                "the longest text fits beside the most metadata");
 
@@ -163,8 +175,10 @@ reply_pack(struct vc_call *call)
                               "(max_memory)");
     vc__codec_pack(&call->method->reply, &call->packing, call->reply,
                    call->long_reply);
-    if (call->metadata.said_len == 0) /* else the arena has the metadata */
+    if (call->metadata.said_len == 0) { /* else the arena has the metadata */
         vc__arena_reset(&call->arena);
+        call->metadata.said_room = 0; /* a load report may follow */
+    }
     vc__server_deadline_watch(call);
     return VC_OK;
 }

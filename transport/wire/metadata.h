@@ -13,8 +13,9 @@
  * rpc/client/result.c (fault, size, put, fits, check, memory, unpack, find_own,
  * number), rpc/intercept_metadata.c (fault, size, fits),
  * rpc/server/server_metadata.c (fault, size, put, fits, remove, check, memory,
- * unpack, find, find_own, number), metadata.c (size, find),
- * rpc/server/stream_server.c (initial). */
+ * unpack, find, find_own, number), rpc/server/server_load.c (size, put),
+ * metadata.c (size, find), rpc/server/stream_server.c (initial),
+ * rpc/balance/loads.c (find). */
 #ifndef VC_TRANSPORT_METADATA_H
 #define VC_TRANSPORT_METADATA_H
 
