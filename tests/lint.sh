@@ -338,7 +338,7 @@ options_told()
 {
     for of in 'runtime vc_runtime_opts vc_runtime' 'channel vc_channel_opts vc_channel' 'rdma vc_rdma_opts vc_channel' \
         'server vc_server_opts vc_server' 'call vc_call_opts vc_call_opts' 'metadata vc_result vc_metadata' \
-        'outlier vc_outlier_opts vc_channel' 'resolver vc_endpoint vc_resolver' \
+        'outlier vc_outlier_opts vc_channel' 'load vc_load_opts vc_channel' 'resolver vc_endpoint vc_resolver' \
         'interceptor vc_interceptor vc_interceptor' 'probe vc_probe_report vc_probe'; do
         # shellcheck disable=SC2086 # words
         set -- $of

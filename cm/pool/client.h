@@ -23,6 +23,7 @@ struct vc__client {
     struct vc__pool *pool;
     struct cds_list_head node; /* in pool->clients */
     struct vc__client *next;   /* for its owner's own list */
+    void *owner;               /* for its owner */
     const struct vc_service *service;
     struct vc__session *session;  /* lock; NULL: none at pool->peer */
     struct cds_list_head waiting; /* lock; of struct vc__request */

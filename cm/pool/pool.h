@@ -26,10 +26,11 @@
  * link_new), rpc/client/attempt.c (count_one), session_reply.c (count_replies,
  * message_max), pool_health.c (health, attempt), rpc/balance/field.c (health,
  * prompt), rpc/balance/picker.c (health, calls, prompt), rpc/balance/picker.h
- * (health), rpc/balance/changes.c (nowhere_fail), pool_close.c (attempt_cancel,
- * failed, peer_drop, close_check, upgrade_cancel), pool_connect.c (failed,
- * attempt, attempt_hello, attempt_offer, missed, link_new), pool_nowhere.c
- * (failed), peer.c (health_update, starve), many files (count). */
+ * (health), rpc/balance/loads.c (readied), rpc/balance/changes.c
+ * (nowhere_fail), pool_close.c (attempt_cancel, failed, peer_drop, close_check,
+ * upgrade_cancel), pool_connect.c (failed, attempt, attempt_hello,
+ * attempt_offer, missed, link_new), pool_nowhere.c (failed), peer.c
+ * (health_update, starve), many files (count). */
 #ifndef VC_CM_POOL_H
 #define VC_CM_POOL_H
 
@@ -170,6 +171,7 @@ struct vc__pool {
     struct vc__tally tally;          /* lock; of enum vc__pool_count */
     atomic_uint peer_message_max;    /* limit of the last peer; 0: none yet */
     atomic_uint health;              /* enum vc__pool_health */
+    atomic_uint readied;             /* see vc__pool_readied() */
     _Atomic uint64_t prompt_at;      /* see vc__pool_prompt() */
 
     /* The holder's own. */
@@ -277,6 +279,14 @@ vc__pool_health(const struct vc__pool *p)
 {
     return (enum vc__pool_health)atomic_load_explicit(&p->health,
                                                       memory_order_relaxed);
+}
+
+/* How often the pool has become ready, modulo 2^32. Called by
+ * rpc/balance/loads.c: a server that is connected anew may be another. */
+static inline unsigned
+vc__pool_readied(const struct vc__pool *p)
+{
+    return atomic_load_explicit(&p->readied, memory_order_relaxed);
 }
 
 /* Its name, for vc_channel_describe(). */

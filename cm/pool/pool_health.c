@@ -48,11 +48,15 @@ vc__pool_health_update(struct vc__pool *p)
 {
     uint64_t at =
         p->not_before > p->refused_until ? p->not_before : p->refused_until;
+    enum vc__pool_health health = health_of(p);
 
+    /* Relaxed: only the number matters. */
+    if (health == VC__POOL_READY && vc__pool_health(p) != VC__POOL_READY)
+        atomic_fetch_add_explicit(&p->readied, 1, memory_order_relaxed);
     /* Relaxed: a choice by a former state is only a worse one. */
     atomic_store_explicit(&p->prompt_at, is_busy(p) ? UINT64_MAX : at,
                           memory_order_relaxed);
-    atomic_store_explicit(&p->health, health_of(p), memory_order_relaxed);
+    atomic_store_explicit(&p->health, health, memory_order_relaxed);
 }
 
 void

@@ -16,6 +16,7 @@
 VC_BEGIN_DECLS
 
 struct vc_channel;
+struct vc_load_opts;
 struct vc_outlier_opts;
 struct vc_rdma_opts;
 struct vc_runtime;
@@ -121,7 +122,7 @@ struct vc_channel_opts {
      *   connections are lost;
      * - "round_robin": one after the other, of those that are connected;
      * - "weighted_round_robin": the same, by the weights that the resolver
-     *   gives;
+     *   gives, or by the load that the servers report (verbcall/load.h);
      * - "least_request": of two at random the one with fewer calls in progress;
      * - "ring_hash": calls with one key (hash_metadata) go to one server, and
      *   few keys move when a server comes or goes;
@@ -145,6 +146,12 @@ struct vc_channel_opts {
      * those of the others, and gives them none for a while: see
      * verbcall/outlier.h. Copied; default: none are looked for. */
     const struct vc_outlier_opts *outlier;
+
+    /* Options of load reports, for weighted_round_robin: see verbcall/load.h.
+     * Copied; default: as said there. When at least two servers have reported
+     * their load for 10 s, calls go by these reports, and the weights of the
+     * resolver do not count. */
+    const struct vc_load_opts *load;
 };
 
 #define VC_NO_DEADLINE   UINT32_MAX

@@ -183,6 +183,10 @@ struct vc_runtime;
       "calls not sent: their server sheds most calls")                         \
     X(servers_ejected, COUNTER, NUMBER,                                        \
       "servers that got no calls for a while: too many had failed")            \
+    X(load_reports, COUNTER, NUMBER,                                           \
+      "load reports of servers that were taken: weighted_round_robin")         \
+    X(load_reports_malformed, COUNTER, NUMBER,                                 \
+      "load reports of servers that were not: malformed")                      \
     X(shed_queue, COUNTER, NUMBER,                                             \
       "of calls_shed: they came faster than handlers run")                     \
     X(shed_threads, COUNTER, NUMBER,                                           \

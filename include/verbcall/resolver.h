@@ -36,11 +36,11 @@ struct vc_endpoint {
      * "rdma://10.9.0.1:7471", "vc://a:1". */
     const char *target;
 
-    /* Its share of the calls by weighted_round_robin, and of the keys by
-     * ring_hash, 1..1000000, default 1:
-     * a server of weight 2 gets twice as many as one of weight 1. As in gRPC's
-     * A58, more than 10 times the mean of all counts as that, and less than a
-     * hundredth of it, too. */
+    /* Its share of the calls by weighted_round_robin, unless servers report
+     * their load (verbcall/load.h), and of the keys by ring_hash, 1..1000000,
+     * default 1: a server of weight 2 gets twice as many as one of weight 1. As
+     * in gRPC's A58, more than 10 times the mean of all counts as that, and less
+     * than a hundredth of it, too. */
     uint32_t weight;
 
     /* For the policy priority, 0..255, 0 first: a server gets calls only while

@@ -172,6 +172,7 @@ set_publish(struct vc__changes *ch, struct vc__server_set *set,
     struct vc__subchannel *nowhere;
 
     pthread_mutex_lock(&ch->lock);
+    vc__server_set_weigh(set);
     /* Release: pairs with the load in vc__servers_pick(). */
     atomic_store_explicit(&ch->servers->set, set, memory_order_release);
     vc__picker_moved(&ch->servers->picker, former, set);

@@ -101,23 +101,25 @@ round_robin(struct vc__picker *k, const struct vc__server_set *set,
 /* One of the field by chance, by the weights. */
 static unsigned
 weight_draw(const struct vc__field *f, const struct vc__server_set *set,
-            const struct vc__pick *pick)
+            const struct vc__stride *stride, const struct vc__pick *pick)
 {
     unsigned at = f->first;
     uint64_t sum = 0, point, seed = pick->seed;
 
     for (unsigned i = f->first; i < f->end; i++)
         if (vc__suits_of(set->sub[i], pick) == f->suits)
-            sum += set->stride->weights[i];
+            sum += vc__stride_weight(stride, i);
     point = (uint64_t)vc__random(&seed) * sum >> 32;
     for (unsigned i = f->first; i < f->end; i++) {
+        unsigned weight = vc__stride_weight(stride, i);
+
         /* They may have changed meanwhile: then the last is as good. */
         if (vc__suits_of(set->sub[i], pick) != f->suits)
             continue;
         at = i;
-        if (point < set->stride->weights[i])
+        if (point < weight)
             break;
-        point -= set->stride->weights[i];
+        point -= weight;
     }
     return at;
 }
@@ -128,6 +130,7 @@ weight_draw(const struct vc__field *f, const struct vc__server_set *set,
  * others. */
 static unsigned
 weighted_round_robin(struct vc__picker *k, const struct vc__server_set *set,
+                     const struct vc__stride *stride,
                      const struct vc__pick *pick)
 {
     struct vc__field f = {.suits = VC__SUITS};
@@ -135,7 +138,7 @@ weighted_round_robin(struct vc__picker *k, const struct vc__server_set *set,
     if (!atomic_load_explicit(&k->whole, memory_order_relaxed))
         f = field_survey(k, set, range_all(set), pick);
     for (unsigned i = 0; i < DRAWS; i++) {
-        unsigned at = vc__stride_next(set->stride, &k->at);
+        unsigned at = vc__stride_next(stride, &k->at);
 
         if (vc__suits_of(set->sub[at], pick) <= f.suits)
             return at;
@@ -143,7 +146,7 @@ weighted_round_robin(struct vc__picker *k, const struct vc__server_set *set,
         if (i == 0 && f.n == 0)
             f = field_survey(k, set, range_all(set), pick);
     }
-    return weight_draw(&f, set, pick);
+    return weight_draw(&f, set, stride, pick);
 }
 
 /* Of two servers at random that are connected, the one with fewer calls in
@@ -206,6 +209,7 @@ struct vc__subchannel *
 vc__picker_pick(struct vc__picker *k, const struct vc__server_set *set,
                 const struct vc__pick *pick)
 {
+    const struct vc__stride *stride;
     unsigned at = 0;
 
     if (set->n == 1)
@@ -215,8 +219,9 @@ vc__picker_pick(struct vc__picker *k, const struct vc__server_set *set,
         at = pick_first(k, set, pick);
         break;
     case VC__POLICY_WEIGHTED_ROUND_ROBIN:
-        at = set->stride == NULL ? round_robin(k, set, pick)
-                                 : weighted_round_robin(k, set, pick);
+        stride = vc__server_set_stride(set);
+        at = stride == NULL ? round_robin(k, set, pick)
+                            : weighted_round_robin(k, set, stride, pick);
         break;
     case VC__POLICY_LEAST_REQUEST:
         at = least_request(k, set, pick);

@@ -33,11 +33,13 @@ struct vc__subchannel *vc__picker_pick(struct vc__picker *k,
 /* The usual choice, in few instructions: pick_first's server, or the next in
  * turn of round_robin and weighted_round_robin while all are connected. NULL if
  * that one does not suit, or for another policy: then vc__picker_pick()
- * chooses. For a set whose servers are never ejected. */
-static inline struct vc__subchannel *
+ * chooses. For a set whose servers are never ejected. Always inlined: the
+ * compiler finds it too long for that, and a call costs as much again. */
+static inline __attribute__((always_inline)) struct vc__subchannel *
 vc__picker_quick(struct vc__picker *k, const struct vc__server_set *set,
                  const struct vc__pool *before)
 {
+    const struct vc__stride *stride;
     struct vc__subchannel *s;
     unsigned at;
 
@@ -47,8 +49,9 @@ vc__picker_quick(struct vc__picker *k, const struct vc__server_set *set,
         s = at < set->n ? set->sub[at] : NULL;
     } else if (k->policy <= VC__POLICY_WEIGHTED_ROUND_ROBIN &&
                atomic_load_explicit(&k->whole, memory_order_relaxed)) {
-        at = set->stride != NULL
-                 ? vc__stride_next(set->stride, &k->at)
+        stride = vc__server_set_stride(set);
+        at = stride != NULL
+                 ? vc__stride_next(stride, &k->at)
                  : atomic_fetch_add_explicit(&k->at, 1, memory_order_relaxed) %
                        set->n;
         s = set->sub[at];

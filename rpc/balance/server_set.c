@@ -31,6 +31,8 @@ vc__server_set_free(struct vc__server_set *set)
     if (set == NULL)
         return;
     vc__stride_free(set->stride);
+    vc__stride_free(set->by_load);
+    free(set->weights);
     vc__ring_free(set->ring);
     free(set->tier_end);
     free(set->about);
@@ -48,22 +50,41 @@ weights_are_equal(const struct vc__server_set *set)
     return true;
 }
 
-/* For vc__server_set_arrange(). False if memory is short. */
+/* For vc__server_set_arrange(): the schedulers of weighted_round_robin. False if
+ * memory is short. */
 static bool
-stride_make(struct vc__server_set *set)
+strides_make(struct vc__server_set *set)
 {
-    float *weights;
+    bool equal = weights_are_equal(set);
 
-    if (weights_are_equal(set))
-        return true;
-    weights = calloc(set->n, sizeof *weights);
-    if (weights == NULL)
+    set->weights = calloc(set->n, sizeof *set->weights);
+    if (set->weights == NULL)
         return false;
     for (unsigned i = 0; i < set->n; i++)
-        weights[i] = (float)set->about[i].weight;
-    set->stride = vc__stride_new(weights, set->n);
-    free(weights);
-    return set->stride != NULL;
+        set->weights[i] = (float)set->about[i].weight;
+    set->by_load = vc__stride_new(set->weights, set->n);
+    if (!equal)
+        set->stride = vc__stride_new(set->weights, set->n);
+    atomic_init(&set->in_use, set->stride);
+    return set->by_load != NULL && (equal || set->stride != NULL);
+}
+
+void
+vc__server_set_weigh(struct vc__server_set *set)
+{
+    unsigned known = 0;
+
+    if (set->by_load == NULL)
+        return;
+    for (unsigned i = 0; i < set->n; i++) {
+        set->weights[i] = set->sub[i]->load.used;
+        known += set->weights[i] > 0;
+    }
+    if (known >= 2)
+        vc__stride_weigh(set->by_load, set->weights);
+    /* Release: pairs with the load in vc__server_set_stride(). */
+    atomic_store_explicit(&set->in_use, known >= 2 ? set->by_load : set->stride,
+                          memory_order_release);
 }
 
 /* The servers of a set in another order, for tiers_make(). */
@@ -139,7 +160,7 @@ vc__server_set_arrange(struct vc__server_set *set, enum vc__policy policy,
         return true;
     switch (policy) {
     case VC__POLICY_WEIGHTED_ROUND_ROBIN:
-        return stride_make(set);
+        return strides_make(set);
     case VC__POLICY_RING_HASH:
         set->ring = vc__ring_new(set->about, set->n, vc__ring_size_for(set->n),
                                  VC__RING_SIZE_MAX);

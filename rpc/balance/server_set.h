@@ -2,9 +2,11 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The servers of a channel at one time, arranged for its policy. Constant once
- * it is published. All functions: the thread that opens or changes the channel.
+ * it is published, but for the weights by load reports. The thread that opens or
+ * changes the channel, unless a comment says otherwise.
  *
- * Called by: changes.c (all), servers.c (all). */
+ * Called by: changes.c (new, arrange, weigh, free), servers.c (new, arrange,
+ * free), loads.c (weigh), picker.c (stride), picker.h (stride). */
 #ifndef VC_RPC_SERVER_SET_H
 #define VC_RPC_SERVER_SET_H
 
@@ -18,8 +20,12 @@ struct vc__server_set {
     unsigned n;                 /* at least 1 */
     struct vc__endpoint *about; /* what is said of each; NULL: nothing */
 
-    struct vc__stride *stride; /* by weight; NULL: all are equal */
-    struct vc__ring *ring;     /* NULL: the policy needs none */
+    /* Of weighted_round_robin. */
+    struct vc__stride *stride;  /* by the resolver; NULL: all are equal */
+    struct vc__stride *by_load; /* by load reports */
+    _Atomic(const struct vc__stride *) in_use; /* one of the two, or NULL */
+    float *weights;                            /* for vc__server_set_weigh() */
+    struct vc__ring *ring;                     /* NULL: the policy needs none */
     /* Of priority and nearest: the servers lie by tiers, and tier i ends before
      * tier_end[i]. Of others there is one tier, and no array. */
     unsigned n_tiers;
@@ -37,6 +43,21 @@ struct vc__server_set *vc__server_set_new(unsigned n,
  * label: of this program, for nearest; or NULL. False if memory is short. */
 bool vc__server_set_arrange(struct vc__server_set *set, enum vc__policy policy,
                             const char *label);
+
+/* The weights by load of its servers (struct vc__load, `used`) have changed, or
+ * it is about to be published: if at least two have one, servers are chosen by
+ * these; else by the weights of the resolver. Between vc__servers_enter() and
+ * vc__servers_exit(), while choices go on. */
+void vc__server_set_weigh(struct vc__server_set *set);
+
+/* The scheduler that counts now, of weighted_round_robin; NULL: all servers are
+ * equal. Any thread that chooses. */
+static inline const struct vc__stride *
+vc__server_set_stride(const struct vc__server_set *set)
+{
+    /* Acquire: pairs with the store in vc__server_set_weigh(). */
+    return atomic_load_explicit(&set->in_use, memory_order_acquire);
+}
 
 /* Called when no thread reads it any more. NULL is allowed. */
 void vc__server_set_free(struct vc__server_set *set);

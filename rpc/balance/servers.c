@@ -10,6 +10,7 @@
 
 #include "rpc/balance/changes.h"
 #include "rpc/balance/ejections.h"
+#include "rpc/balance/loads.h"
 #include "rpc/balance/target_list.h"
 #include "rpc/runtime.h"
 
@@ -355,6 +356,8 @@ vc__servers_shut(struct vc__servers *sv)
 {
     if (sv->ejections != NULL)
         vc__ejections_stop(sv->ejections);
+    if (sv->loads != NULL)
+        vc__loads_stop(sv->loads);
     if (sv->changes != NULL)
         vc__changes_shut(sv->changes);
 }
@@ -384,6 +387,7 @@ vc__servers_close(struct vc__servers *sv)
     /* Ends with the disconnect handshakes, which have timers. */
     vc__engine_wait(sv->engine, &sv->no_more, VC__FOREVER);
     vc__ejections_free(sv->ejections);
+    vc__loads_free(sv->loads);
     vc__changes_free(sv->changes);
     vc__server_set_free(set);
 }

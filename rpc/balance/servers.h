@@ -5,9 +5,9 @@
  * resolver names at the time (rpc/balance/changes.h). Any thread.
  *
  * Called by: rpc/client/channel.c (open, pick, quick, elsewhere, connect,
- * describe, count, shut, cancel, close), ejections.c (enter, exit), servers.c
- * (enter, exit, init, add, close), changes.c (init, add, close),
- * rpc/client/attempt.c (judge), rpc/client/attempts.c (judge),
+ * describe, count, shut, cancel, close), ejections.c (enter, exit), loads.c
+ * (enter, exit), servers.c (enter, exit, init, add, close), changes.c (init,
+ * add, close), rpc/client/attempt.c (judge), rpc/client/attempts.c (judge),
  * rpc/client/stream_client.c (judge). */
 #ifndef VC_RPC_SERVERS_H
 #define VC_RPC_SERVERS_H
@@ -20,6 +20,7 @@
 
 struct vc__changes;
 struct vc__ejections;
+struct vc__loads;
 struct vc__progress;
 
 struct vc__servers {
@@ -32,6 +33,7 @@ struct vc__servers {
     _Atomic(struct vc__server_set *) set;
     struct vc__changes *changes;     /* NULL: a fixed target */
     struct vc__ejections *ejections; /* NULL: calls are not counted */
+    struct vc__loads *loads;         /* NULL: load reports do not count */
     struct vc__picker picker;
     char *label; /* of this program, or NULL */
 
@@ -49,7 +51,7 @@ enum vc_status vc__servers_open(struct vc__servers *sv,
                                 const char *target,
                                 struct vc__target_opts *opts);
 
-/* Between these two the set does not change. For ejections.c. */
+/* Between these two the set does not change. For ejections.c and loads.c. */
 struct vc__server_set *vc__servers_enter(const struct vc__servers *sv);
 void vc__servers_exit(const struct vc__servers *sv);
 

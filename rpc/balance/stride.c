@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * See rpc/balance/stride.h, also for the threads. vc__stride_new() calls all
+ * See rpc/balance/stride.h, also for the threads. vc__stride_weigh() calls all
  * static functions but stride_takes(), directly or not. */
 #include "rpc/balance/stride.h"
 
@@ -77,22 +77,33 @@ stride_scale_weight(const struct stride_scale *scale, float weight)
     return scaled > scale->floor ? scaled : scale->floor;
 }
 
+void
+vc__stride_weigh(struct vc__stride *s, const float *weights)
+{
+    struct stride_scale scale = stride_scale_of(weights, s->n);
+    unsigned heaviest = 0, most = 0;
+
+    for (unsigned i = 0; i < s->n; i++) {
+        uint16_t weight = stride_scale_weight(&scale, weights[i]);
+
+        atomic_store_explicit(&s->weights[i], weight, memory_order_relaxed);
+        if (weight > most) {
+            heaviest = i;
+            most = weight;
+        }
+    }
+    atomic_store_explicit(&s->heaviest, heaviest, memory_order_relaxed);
+}
+
 struct vc__stride *
 vc__stride_new(const float *weights, unsigned n)
 {
     struct vc__stride *s = malloc(sizeof *s + n * sizeof s->weights[0]);
-    struct stride_scale scale;
 
     if (s == NULL)
         return NULL;
-    scale = stride_scale_of(weights, n);
     s->n = n;
-    s->heaviest = 0;
-    for (unsigned i = 0; i < n; i++) {
-        s->weights[i] = stride_scale_weight(&scale, weights[i]);
-        if (s->weights[i] > s->weights[s->heaviest])
-            s->heaviest = i;
-    }
+    vc__stride_weigh(s, weights);
     return s;
 }
 
@@ -107,7 +118,7 @@ vc__stride_free(struct vc__stride *s)
 static bool
 stride_takes(const struct vc__stride *s, unsigned server, unsigned round)
 {
-    uint64_t weight = s->weights[server];
+    uint64_t weight = vc__stride_weight(s, server);
 
     return (weight * round + (uint64_t)server * OFFSET) % WEIGHT_MAX >=
            WEIGHT_MAX - weight;
@@ -126,6 +137,7 @@ vc__stride_next(const struct vc__stride *s, atomic_uint *sequence)
             return at % s->n;
     }
     /* The heaviest takes one of any n turns in succession. So others have taken
-     * numbers meanwhile, or the sequence has begun anew. */
-    return s->heaviest;
+     * numbers meanwhile, or the sequence has begun anew, or weights are
+     * changing. */
+    return atomic_load_explicit(&s->heaviest, memory_order_relaxed);
 }

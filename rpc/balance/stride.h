@@ -11,11 +11,12 @@
  * two different rounds, by whether their numbers are even or odd. So a server
  * that is much heavier than all others gets several calls in a row.
  *
- * A scheduler does not change. New weights need another scheduler, which goes
- * on with the sequence of the one before; the caller owns the sequence. Any
- * threads may choose at the same time.
+ * Any threads may choose at the same time, also while one gives the servers
+ * other weights. The sequence goes on with these, or with another scheduler;
+ * the caller owns it.
  *
- * Called by: server_set.c (new, free), picker.c (next), picker.h (next). */
+ * Called by: server_set.c (new, weigh, free), stride.c (weigh, weight),
+ * picker.c (weight, next), picker.h (next). */
 #ifndef VC_RPC_STRIDE_H
 #define VC_RPC_STRIDE_H
 
@@ -27,8 +28,10 @@
 
 struct vc__stride {
     unsigned n;
-    unsigned heaviest;  /* the first server of VC__STRIDE_WEIGHT_MAX */
-    uint16_t weights[]; /* 1..VC__STRIDE_WEIGHT_MAX */
+    /* Relaxed: a choice that meets new weights goes by the former or the new
+     * one of each server, which only shifts shares for a moment. */
+    atomic_uint heaviest;       /* the first server of VC__STRIDE_WEIGHT_MAX */
+    _Atomic uint16_t weights[]; /* 1..VC__STRIDE_WEIGHT_MAX */
 };
 
 /* Returns a scheduler for n servers, at least one; NULL if memory is short. A
@@ -37,6 +40,17 @@ struct vc__stride {
  * NaN, stands for an unknown weight: that server gets the mean. With fewer than
  * two known weights all shares are equal. Free it by vc__stride_free(). */
 struct vc__stride *vc__stride_new(const float *weights, unsigned n);
+
+/* The servers have these weights from now on: as many as in vc__stride_new().
+ * One thread at a time. */
+void vc__stride_weigh(struct vc__stride *s, const float *weights);
+
+/* The weight that a server has now. */
+static inline unsigned
+vc__stride_weight(const struct vc__stride *s, unsigned server)
+{
+    return atomic_load_explicit(&s->weights[server], memory_order_relaxed);
+}
 
 /* s may be NULL. No thread uses the scheduler any more. */
 void vc__stride_free(struct vc__stride *s);

@@ -98,6 +98,7 @@ client_make(struct vc__subchannel *s, const struct vc_service *service,
         return NULL;
     vc__client_init(cl, s->pool, service, opts->weight, opts->quota);
     cl->next = first_client(s);
+    cl->owner = s;
     atomic_store_explicit(opts->used, true, memory_order_relaxed);
     /* Sequentially consistent: see vc_channel_close(). */
     atomic_store(&s->clients, cl);

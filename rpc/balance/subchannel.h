@@ -16,6 +16,7 @@
 
 #include "cm/pool/client.h"
 #include "cm/pool/pools.h"
+#include "rpc/balance/load_weight.h"
 #include "rpc/balance/outlier.h"
 
 struct vc__subchannel {
@@ -28,6 +29,7 @@ struct vc__subchannel {
     atomic_bool first_used;
     struct vc__client first; /* the first one needs no allocation */
     struct vc__outlier outlier;
+    struct vc__load load;
 
     atomic_uint users;
     struct vc__task drop; /* by the last user */

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rpc/balance/loads.h"
 #include "rpc/client/reply_error.h"
 #include "rpc/codec/outgoing.h"
 #include "rpc/codec/reply_arena.h"
@@ -331,6 +332,8 @@ metadata_take(struct vc__attempt *u, const struct vc__reply_frame *reply)
     u->error.outcome = reply->outcome;
     if (b == NULL)
         return false;
+    if (u->channel->servers.loads != NULL)
+        vc__loads_take(u->channel->servers.loads, u->client, &b->view);
     if (reply->status != VC_OK)
         u->has_pushback = vc__reply_metadata_pushback(b, &u->pushback_ms);
     if (u->wants_all)

@@ -11,6 +11,8 @@
 
 #include "rpc/balance/changes.h"
 #include "rpc/balance/ejections.h"
+#include "rpc/balance/load_opts.h"
+#include "rpc/balance/loads.h"
 #include "rpc/balance/outlier_opts.h"
 #include "rpc/balance/resolver.h"
 #include "rpc/balance/target_opts.h"
@@ -96,16 +98,24 @@ option_text_copy(char **out, const char *text)
     return text == NULL || *out != NULL;
 }
 
+/* What judges the servers of a channel. */
+struct judges {
+    struct vc__outlier_policy outlier;
+    struct vc__load_rules load;
+};
+
 /* For vc_channel_open(): the options about several servers. */
 static enum vc_status
 balance_opts_take(struct vc_channel *c, const struct vc_channel_opts *opts,
-                  struct vc__outlier_policy *outlier)
+                  struct judges *judges)
 {
     enum vc_status status =
         vc__policy_parse(&c->servers.picker.policy, opts->policy);
 
     if (status == VC_OK)
-        status = vc__outlier_opts_take(outlier, opts->outlier);
+        status = vc__outlier_opts_take(&judges->outlier, opts->outlier);
+    if (status == VC_OK)
+        status = vc__load_opts_take(&judges->load, opts->load);
     if (status != VC_OK)
         return status;
     return option_text_copy(&c->servers.label, opts->label) &&
@@ -131,6 +141,15 @@ servers_open(struct vc_channel *c, const char *target,
                ? vc__servers_open(&c->servers, c->progress, target, &common)
                : vc__changes_open(&c->servers, c->progress, type, target,
                                   &common);
+}
+
+/* For vc_channel_open(), when the servers are open: begins what judges them.
+ * False if memory is short. */
+static bool
+judges_begin(struct vc_channel *c, const struct judges *judges)
+{
+    return vc__ejections_begin(&c->servers, &judges->outlier) &&
+           vc__loads_begin(&c->servers, &judges->load);
 }
 
 /* For vc_channel_open(): NULL if memory is short. It has no servers yet. */
@@ -182,8 +201,8 @@ vc_channel_open(struct vc_runtime *runtime, const char *target,
                 const struct vc_channel_opts *user_opts,
                 struct vc_channel **channel)
 {
-    struct vc__outlier_policy outlier;
     struct vc_channel_opts opts;
+    struct judges judges;
     struct vc_channel *c;
     enum vc_status status;
 
@@ -195,10 +214,10 @@ vc_channel_open(struct vc_runtime *runtime, const char *target,
     c = channel_new(runtime, &opts);
     if (c == NULL)
         return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
-    status = balance_opts_take(c, &opts, &outlier);
+    status = balance_opts_take(c, &opts, &judges);
     if (status == VC_OK)
         status = servers_open(c, target, &opts);
-    if (status == VC_OK && !vc__ejections_begin(&c->servers, &outlier)) {
+    if (status == VC_OK && !judges_begin(c, &judges)) {
         vc__servers_shut(&c->servers);
         vc__servers_close(&c->servers);
         status = vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");

@@ -4,11 +4,13 @@
  * A channel whose resolver changes its servers under a load of calls and
  * streams, while servers are killed, drained and started again. Each call runs
  * at most once on all of them together and ends as it should, and all is well
- * soon after the last fault. TRACE=1 shows what happens. */
+ * soon after the last fault. In a quarter of the worlds servers are chosen by
+ * their load reports. TRACE=1 shows what happens. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include <verbcall/load.h>
 #include <verbcall/resolver.h>
 
 #include "tests/sim/traffic.h"
@@ -25,7 +27,9 @@
 #define SOON_MS 40u /* between two sets of the resolver itself, at most */
 
 static const char *const policies[] = {"pick_first", "round_robin",
-                                       "least_request"};
+                                       "least_request", "weighted_round_robin"};
+static const struct vc_server_opts reporting = {.size = sizeof reporting,
+                                                .load_reports = 1};
 
 enum state {
     SERVES,
@@ -150,6 +154,7 @@ server_start(struct world *w, unsigned i)
 {
     memset(&w->servers[i], 0, sizeof w->servers[i]);
     w->servers[i].add = streams_add;
+    w->servers[i].opts = &reporting;
     w->servers[i].sleep_us = WORK_US;
     snprintf(w->servers[i].target, sizeof w->servers[i].target,
              "rdma://10.9.0.%u:7471", 10 + i);
@@ -163,7 +168,8 @@ channel_open(struct world *w, uint64_t seed)
 {
     struct vc_channel_opts opts = VC_CHANNEL_OPTS_INIT;
 
-    opts.policy = policies[seed % 3];
+    opts.policy = policies[seed / 4 % 4];
+    opts.load = VC_LOAD_OPTS(.blackout_ms = VC_LOAD_NONE, .update_ms = 100);
     opening = w;
     assert_int_equal(VC_OK, sim_runtime(&w->runtime, 1));
     assert_int_equal(VC_OK,

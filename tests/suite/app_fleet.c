@@ -15,6 +15,8 @@
 
 struct vc_endpoint app_endpoints[SERVERS];
 struct app_server app_servers[SERVERS];
+const struct vc_server_opts *app_server_opts;
+void (*app_add)(struct vc_server *server, unsigned i);
 
 static unsigned n_added; /* servers that were made */
 /* Calls that hang: they end with the fleet. */
@@ -85,8 +87,11 @@ absent_add(struct vc_server *server)
 {
     static const struct suite_absent_methods methods = {.nothing = nothing};
 
-    assert_status(VC_OK, suite_absent_add(server, &methods,
-                                          &app_servers[n_added++ % SERVERS]));
+    unsigned i = n_added++ % SERVERS;
+
+    assert_status(VC_OK, suite_absent_add(server, &methods, &app_servers[i]));
+    if (app_add != NULL)
+        app_add(server, i);
 }
 
 void
@@ -94,7 +99,8 @@ app_server_start(struct app_fleet *f, unsigned i)
 {
     n_added = i;
     fixture_add = absent_add;
-    fixture_start_server_at(&f->servers[i], f->servers[i].port, 1, NULL);
+    fixture_start_server_at(&f->servers[i], f->servers[i].port, 1,
+                            app_server_opts);
     fixture_add = NULL;
     app_endpoints[i].target = f->servers[i].target;
 }

@@ -37,6 +37,11 @@ extern struct app_server {
     atomic_uint manner, calls;
 } app_servers[SERVERS];
 
+/* The options of servers that are started from now on, and what adds more to
+ * server i; or NULL. */
+extern const struct vc_server_opts *app_server_opts;
+extern void (*app_add)(struct vc_server *server, unsigned i);
+
 /* Registers the resolver. False, with a line on stderr, if that fails. */
 bool app_register(void);
 

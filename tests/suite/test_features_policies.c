@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The policies of a channel whose servers a resolver names, with weights, hash
- * keys, priorities and labels. test_features_balance has lists without any of
- * that. */
+ * The policies of a channel whose servers a resolver names, with weights, load
+ * reports, hash keys, priorities and labels. test_features_balance has lists
+ * without any of that. */
 #include "tests/suite/app_fleet.h"
 
 #include <pthread.h>
@@ -11,7 +11,13 @@
 #include <string.h>
 
 #include <verbcall/call.h>
+#include <verbcall/counters.h>
+#include <verbcall/interceptor.h>
+#include <verbcall/load.h>
 #include <verbcall/stream.h>
+
+#include "cm/link/schedule.h"
+#include "rpc/load_report.h"
 
 #define CALLS 300u
 #define KEYS  40u
@@ -40,6 +46,208 @@ shares_are_by_the_weights(void **state)
                         share * weights[i] * 95 / 100,
                         share * weights[i] * 105 / 100);
     app_fleet_end(&f);
+}
+
+/* --- weighted_round_robin by load reports -------------------------------------- */
+
+/* So many calls show how the servers share them. */
+#define BATCH 140u
+
+static const struct vc_server_opts reporting = {.size = sizeof reporting,
+                                                .load_reports = 1};
+
+/* Reports count at once, and not for long. */
+static const struct vc_load_opts soon = {.size = sizeof soon,
+                                         .blackout_ms = VC_LOAD_NONE,
+                                         .expiration_ms = 300,
+                                         .update_ms = 100};
+
+/* What a server says of itself with each reply: its utilization, SILENT or
+ * MALFORMED; by an interceptor. */
+#define SILENT    0.0
+#define MALFORMED (-1.0)
+static _Atomic double says[SERVERS];
+
+static enum vc_status
+say(struct vc_interception *call, void **state, void *arg)
+{
+    struct vc__load_report report = {.rps = 100};
+    uint8_t packed[VC__LOAD_REPORT_MAX];
+    size_t len;
+
+    (void)state;
+    report.application_utilization = atomic_load((_Atomic double *)arg);
+    if (report.application_utilization == SILENT)
+        return VC_OK;
+    len = vc__load_report_pack(packed, &report);
+    if (report.application_utilization == MALFORMED)
+        len--;
+    return vc_call_add_trailing(vc_interception_call(call), VC__LOAD_REPORT_KEY,
+                                packed, len);
+}
+
+static void
+say_add(struct vc_server *server, unsigned i)
+{
+    assert_status(VC_OK, vc_server_intercept(
+                             server, VC_INTERCEPTOR(.start = say,
+                                                    .arg = (void *)&says[i])));
+}
+
+static void
+says_set(double a, double b, double c)
+{
+    atomic_store(&says[0], a);
+    atomic_store(&says[1], b);
+    atomic_store(&says[2], c);
+}
+
+/* Servers that say what they like, and a channel that goes by it at once. */
+static void
+sayers_begin(struct app_fleet *f)
+{
+    says_set(SILENT, SILENT, SILENT);
+    app_add = say_add;
+    app_fleet_begin(f);
+    app_add = NULL;
+    app_fleet_open(
+        f, VC_CHANNEL_OPTS(.policy = "weighted_round_robin", .load = &soon));
+}
+
+/* Makes a batch of calls; true if the servers share it so, within 10 %. */
+static bool
+is_shared(struct app_fleet *f, const double shares[SERVERS],
+          uint64_t got[SERVERS])
+{
+    double sum = shares[0] + shares[1] + shares[2];
+    bool good = true;
+
+    for (unsigned i = 0; i < SERVERS; i++)
+        got[i] = app_served_by(f, i);
+    app_echo(f, BATCH);
+    for (unsigned i = 0; i < SERVERS; i++) {
+        double share = BATCH * shares[i] / sum;
+
+        got[i] = app_served_by(f, i) - got[i];
+        good &= (double)got[i] > share * 0.9 && (double)got[i] < share * 1.1;
+    }
+    return good;
+}
+
+/* Calls until the servers share calls so; between(), if not NULL, is called
+ * after each batch. */
+static void
+shares_await(struct app_fleet *f, double a, double b, double c,
+             void (*between)(struct app_fleet *f, const uint64_t got[SERVERS]))
+{
+    const double shares[SERVERS] = {a, b, c};
+    uint64_t due = fixture_ms() + AWAIT_MS, got[SERVERS];
+
+    while (!is_shared(f, shares, got)) {
+        if (fixture_ms() > due)
+            fail_msg("the servers get %u, %u, %u", (unsigned)got[0],
+                     (unsigned)got[1], (unsigned)got[2]);
+        if (between != NULL)
+            between(f, got);
+    }
+}
+
+static struct vc_counters
+client_counters(const struct app_fleet *f)
+{
+    struct vc_counters c = VC_COUNTERS_INIT;
+
+    vc_runtime_counters(f->runtime, &c);
+    return c;
+}
+
+static void
+calls_go_by_what_the_servers_say(void **state)
+{
+    static struct app_fleet f;
+
+    (void)state;
+    sayers_begin(&f);
+    says_set(0.2, 0.4, 0.8);
+    shares_await(&f, 4, 2, 1, NULL);
+    says_set(0.8, 0.4, 0.8);
+    shares_await(&f, 1, 2, 1, NULL);
+    assert_int_equal(0, client_counters(&f).load_reports_malformed);
+    says_set(0.2, 0.4, MALFORMED); /* it gets the mean */
+    shares_await(&f, 4, 2, 3, NULL);
+    assert_true(client_counters(&f).load_reports_malformed > 0);
+    says_set(0.2, SILENT, SILENT); /* one weight is not enough */
+    shares_await(&f, 1, 1, 1, NULL);
+    app_fleet_end(&f);
+}
+
+/* The resolver's weights count, as long as the channel exists. */
+static void
+a_channel_may_ignore_reports(void **state)
+{
+    static struct app_fleet f;
+    uint64_t before;
+
+    (void)state;
+    sayers_begin(&f);
+    says_set(0.2, 0.4, 0.8);
+    shares_await(&f, 4, 2, 1, NULL);
+    vc_channel_close(f.channel);
+    app_endpoints[1].weight = 3;
+    app_fleet_open(&f, VC_CHANNEL_OPTS(.policy = "weighted_round_robin",
+                                       .load = VC_LOAD_OPTS(.ignore = 1)));
+    before = client_counters(&f).load_reports;
+    app_ready_await(&f, SERVERS);
+    for (uint64_t until = fixture_ms() + 250; fixture_ms() < until;)
+        shares_await(&f, 1, 3, 1, NULL);
+    assert_int_equal(before, client_counters(&f).load_reports);
+    app_fleet_end(&f);
+}
+
+/* A call costs 1, 2 and 4: each server is so busy as it has calls. */
+static void
+busy_set(struct app_fleet *f, const uint64_t got[SERVERS])
+{
+    for (unsigned i = 0; i < SERVERS; i++)
+        assert_status(VC_OK,
+                      vc_server_load_set(f->servers[i].server,
+                                         (1u << i) * (double)got[i] / BATCH));
+}
+
+static void
+reporters_begin(struct app_fleet *f)
+{
+    app_server_opts = &reporting;
+    app_fleet_begin(f);
+    app_server_opts = NULL;
+}
+
+static void
+calls_go_by_what_the_servers_measure(void **state)
+{
+    static struct app_fleet f;
+
+    (void)state;
+    reporters_begin(&f);
+    app_fleet_open(
+        &f, VC_CHANNEL_OPTS(.policy = "weighted_round_robin", .load = &soon));
+    shares_await(&f, 4, 2, 1, busy_set);
+    app_fleet_end(&f);
+}
+
+/* With replies of all lengths about that of one packet. */
+static void
+no_reply_gets_too_long_by_its_report(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    fixture_start(&f, 1, &reporting, NULL);
+    assert_status(VC_OK, vc_server_load_set(f.server, 0.5));
+    for (size_t size = VC__EAGER_MAX - 120; size < VC__EAGER_MAX + 20; size++)
+        assert_status(VC_OK, fixture_echo(f.channel, size, size));
+    assert_status(VC_OK, fixture_echo(f.channel, 100000, 1));
+    fixture_stop(&f);
 }
 
 /* --- ring_hash --------------------------------------------------------------- */
@@ -297,6 +505,38 @@ by_least_request_a_slow_server_gets_few_calls(void **state)
     app_fleet_end(&f);
 }
 
+/* With a list, whose choices hold nothing. */
+static void
+weights_change_while_threads_call(void **state)
+{
+    char target[SERVERS * 81 + 10];
+    static struct app_fleet f;
+    struct load l;
+
+    (void)state;
+    reporters_begin(&f);
+    snprintf(target, sizeof target, "list:%s,%s,%s", f.servers[0].target,
+             f.servers[1].target, f.servers[2].target);
+    assert_status(
+        VC_OK, vc_channel_open(f.runtime, target,
+                               VC_CHANNEL_OPTS(.policy = "weighted_round_robin",
+                                               .load = &soon),
+                               &f.channel));
+    load_start(&l, &f);
+    for (unsigned n = 0; n < 6; n++) {
+        uint64_t until = fixture_ms() + 100;
+
+        for (unsigned i = 0; i < SERVERS; i++)
+            assert_status(VC_OK, vc_server_load_set(f.servers[i].server,
+                                                    0.1 + (n + 5 * i) % 7));
+        while (fixture_ms() < until)
+            app_echo(&f, 10);
+    }
+    load_stop(&l, "weighted_round_robin by load");
+    assert_true(client_counters(&f).load_reports > 4 * SERVERS);
+    app_fleet_end(&f);
+}
+
 /* Each of two servers is drained and closed while four threads call. */
 static void
 draining_loses_no_call_by_any_policy(void **state)
@@ -335,12 +575,17 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         T(shares_are_by_the_weights),
+        T(calls_go_by_what_the_servers_say),
+        T(a_channel_may_ignore_reports),
+        T(calls_go_by_what_the_servers_measure),
+        T(no_reply_gets_too_long_by_its_report),
         T(calls_and_streams_of_one_key_go_to_one_server),
         T(keys_of_a_server_that_ends_go_elsewhere_and_come_back),
         T(calls_move_to_the_next_priority_and_back),
         T(a_server_of_this_host_is_preferred),
         T(then_come_those_with_the_label_of_this_program),
         T(by_least_request_a_slow_server_gets_few_calls),
+        T(weights_change_while_threads_call),
         T(draining_loses_no_call_by_any_policy),
     };
 

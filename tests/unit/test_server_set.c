@@ -142,6 +142,97 @@ equal_weights_need_no_scheduler(void **state)
     vc__server_set_free(set);
 }
 
+/* --- weights by load -------------------------------------------------------- */
+
+static struct vc__server_set *
+weighted_set_new(void)
+{
+    struct vc__server_set *set = set_new(NULL);
+
+    assert_true(
+        vc__server_set_arrange(set, VC__POLICY_WEIGHTED_ROUND_ROBIN, NULL));
+    return set;
+}
+
+/* The servers have these weights by load. */
+static void
+weights_use(struct vc__server_set *set, const float weights[N])
+{
+    for (unsigned i = 0; i < N; i++)
+        subs[i].load.used = weights[i];
+    vc__server_set_weigh(set);
+}
+
+/* Two of them: the others get the mean of these. */
+static void
+with_two_weights_by_load_those_of_the_resolver_do_not_count(void **state)
+{
+    static const uint16_t expected[N] = {32768, 49152, 49152,
+                                         65535, 49152, 49152};
+    struct vc__server_set *set = weighted_set_new();
+    const struct vc__stride *stride;
+
+    (void)state;
+    weights_use(set, (const float[N]){3, 0, 0, 6});
+    stride = vc__server_set_stride(set);
+    for (unsigned i = 0; i < N; i++)
+        assert_in_range(vc__stride_weight(stride, i), expected[i] - 1,
+                        expected[i] + 1);
+    weights_use(set, (const float[N]){6, 0, 3});
+    assert_ptr_equal(stride, vc__server_set_stride(set));
+    assert_int_equal(65535, vc__stride_weight(stride, 0));
+    vc__server_set_free(set);
+}
+
+static void
+with_one_weight_by_load_those_of_the_resolver_count(void **state)
+{
+    struct vc__server_set *set = weighted_set_new();
+
+    (void)state;
+    assert_ptr_equal(set->stride, vc__server_set_stride(set));
+    weights_use(set, (const float[N]){3, 4});
+    assert_ptr_not_equal(set->stride, vc__server_set_stride(set));
+    weights_use(set, (const float[N]){0, 4});
+    assert_ptr_equal(set->stride, vc__server_set_stride(set));
+    assert_int_equal(65535, vc__stride_weight(set->stride, N - 1));
+    vc__server_set_free(set);
+}
+
+static void
+weights_by_load_need_no_scheduler_of_the_resolver(void **state)
+{
+    struct vc__server_set *set = set_new(NULL);
+
+    (void)state;
+    for (unsigned i = 0; i < N; i++)
+        set->about[i].weight = 3;
+    assert_true(
+        vc__server_set_arrange(set, VC__POLICY_WEIGHTED_ROUND_ROBIN, NULL));
+    weights_use(set, (const float[N]){1, 2, 3, 4, 5, 6});
+    assert_non_null(vc__server_set_stride(set));
+    weights_use(set, (const float[N]){0});
+    assert_null(vc__server_set_stride(set));
+    vc__server_set_free(set);
+}
+
+static void
+other_policies_have_no_weights_by_load(void **state)
+{
+    (void)state;
+    for (int p = 0; p <= VC__POLICY_NEAREST; p++) {
+        struct vc__server_set *set = set_new(NULL);
+
+        assert_true(vc__server_set_arrange(set, (enum vc__policy)p, NULL));
+        weights_use(set, (const float[N]){1, 2, 3, 4, 5, 6});
+        assert_true((vc__server_set_stride(set) != NULL) ==
+                    (p == VC__POLICY_WEIGHTED_ROUND_ROBIN));
+        vc__server_set_free(set);
+    }
+}
+
+/* --- without memory --------------------------------------------------------- */
+
 /* At whatever allocation: the servers stay as they were, to be undone. */
 static void
 without_memory_nothing_is_arranged(void **state)
@@ -188,6 +279,10 @@ main(void)
         T(tiers_of_priority_keep_the_order_within),
         T(tiers_of_nearest_are_host_label_and_others),
         T(one_tier_is_no_tier),
+        T(with_two_weights_by_load_those_of_the_resolver_do_not_count),
+        T(with_one_weight_by_load_those_of_the_resolver_count),
+        T(weights_by_load_need_no_scheduler_of_the_resolver),
+        T(other_policies_have_no_weights_by_load),
         T(other_policies_get_what_they_need_and_no_tiers),
         T(equal_weights_need_no_scheduler),
         T(without_memory_nothing_is_arranged),

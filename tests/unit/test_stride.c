@@ -6,6 +6,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -373,6 +374,64 @@ a_choice_looks_at_each_server_once_at_most(void **state)
     }
 }
 
+/* --- other weights -------------------------------------------------------- */
+
+static void
+other_weights_count_from_the_next_choice_on(void **state)
+{
+    static const float before[] = {4, 2, 1}, after[] = {1, 5, NAN},
+                       shares[] = {1, 5, 3};
+    struct vc__stride *s = stride_of(before, 3);
+    atomic_uint sequence = 0;
+
+    (void)state;
+    for (unsigned i = 0; i < CHOICES; i++)
+        choose(s, &sequence);
+    assert_shares(before, 3);
+    for (unsigned i = 0; i < 3; i++)
+        got[i] = 0;
+    vc__stride_weigh(s, after);
+    for (unsigned i = 0; i < CHOICES; i++)
+        choose(s, &sequence);
+    assert_shares(shares, 3);
+    assert_int_equal(1, s->heaviest);
+    vc__stride_free(s);
+}
+
+static atomic_bool enough;
+
+static void *
+weights_run(void *arg)
+{
+    static const float sets[2][4] = {{1, 2, 3, 4}, {4, 3, 2, 1}};
+
+    for (unsigned i = 0; !atomic_load(&enough); i++)
+        vc__stride_weigh(arg, sets[i % 2]);
+    return NULL;
+}
+
+/* Their choices go by the former weights or the new ones: each server gets at
+ * least what it gets of either alone, nearly. */
+static void
+threads_choose_while_the_weights_change(void **state)
+{
+    static const float weights[] = {1, 2, 3, 4};
+    struct vc__stride *s = stride_of(weights, 4);
+    atomic_uint sequence = 0;
+    pthread_t thread;
+
+    (void)state;
+    atomic_store(&enough, false);
+    assert_int_equal(0, pthread_create(&thread, NULL, weights_run, s));
+    for (unsigned i = 0; i < CHOICES; i++)
+        choose(s, &sequence);
+    atomic_store(&enough, true);
+    pthread_join(thread, NULL);
+    for (unsigned i = 0; i < 4; i++)
+        assert_in_range(got[i], CHOICES / 11, CHOICES * 9 / 20);
+    vc__stride_free(s);
+}
+
 /* --- threads and schedulers ---------------------------------------------- */
 
 struct thread {
@@ -479,6 +538,8 @@ main(void)
         cmocka_unit_test(a_choice_looks_at_each_server_once_at_most),
         cmocka_unit_test(threads_get_the_shares_of_one),
         cmocka_unit_test(no_two_threads_get_the_same_turn),
+        cmocka_unit_test(other_weights_count_from_the_next_choice_on),
+        cmocka_unit_test(threads_choose_while_the_weights_change),
         cmocka_unit_test(another_scheduler_goes_on_with_the_sequence),
     };
 

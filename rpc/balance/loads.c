@@ -1,0 +1,135 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * See rpc/balance/loads.h. Static functions run on the holder. */
+#include "rpc/balance/loads.h"
+
+#include <stdlib.h>
+
+struct vc__loads {
+    struct vc__servers *servers;
+    struct vc__load_rules rules;
+    struct vc__timer timer;
+    bool stopped;         /* the timer is started no more */
+    struct vc__task task; /* stops the timer */
+    struct vc__waiter done;
+};
+
+/* Computes the weights of the servers of the set, and has them chosen by these
+ * if any has changed. Returns true if one has a weight, or will have one when
+ * its blackout ends. Called by loads_on_timer(). */
+static bool
+set_weigh(const struct vc__loads *ls, struct vc__server_set *set)
+{
+    uint64_t now = vc__now();
+    bool fresh = false, differs = false;
+
+    for (unsigned i = 0; i < set->n; i++) {
+        struct vc__load *load = &set->sub[i]->load;
+        float weight = vc__load_now(load, &ls->rules,
+                                    vc__pool_readied(set->sub[i]->pool), now);
+
+        fresh |= vc__load_is_fresh(load, &ls->rules, now);
+        differs |= weight != load->used;
+        load->used = weight;
+    }
+    if (differs)
+        vc__server_set_weigh(set);
+    return fresh;
+}
+
+/* fire() of the timer. */
+static void
+loads_on_timer(struct vc__timer *timer)
+{
+    struct vc__loads *ls = caa_container_of(timer, struct vc__loads, timer);
+    bool fresh = set_weigh(ls, vc__servers_enter(ls->servers));
+
+    vc__servers_exit(ls->servers);
+    if (fresh)
+        vc__timer_start(&ls->servers->engine->timers, &ls->timer,
+                        vc__now() + ls->rules.update_us, loads_on_timer);
+}
+
+/* Takes a report, for vc__loads_take(). A server that was connected anew loses
+ * its weight at once. */
+static void
+report_take(struct vc__loads *ls, struct vc__subchannel *s,
+            const struct vc__load_report *report)
+{
+    unsigned connection = vc__pool_readied(s->pool);
+    bool loses = s->load.used > 0 && s->load.connection != connection;
+    uint64_t now = vc__now();
+
+    vc__load_take(&s->load, &ls->rules, report, connection, now);
+    if (!ls->stopped && (loses || !vc__timer_running(&ls->timer)))
+        vc__timer_start(&ls->servers->engine->timers, &ls->timer,
+                        loses ? now : now + ls->rules.update_us,
+                        loads_on_timer);
+}
+
+/* Not inlined: else every reply pays for its frame. */
+__attribute__((noinline)) void
+vc__loads_take(struct vc__loads *ls, const struct vc__client *client,
+               const struct vc__metadata_view *metadata)
+{
+    struct vc__ledger *ledger = &ls->servers->engine->ledger;
+    const struct vc_metadata *entry =
+        vc__metadata_find(metadata->entries + metadata->n_initial,
+                          metadata->n_trailing, VC__LOAD_REPORT_KEY);
+    struct vc__load_report report;
+
+    if (entry == NULL)
+        return;
+    if (!vc__load_report_read(&report, entry->value, entry->length)) {
+        vc__count(ledger, VC__COUNT_load_reports_malformed, 1);
+        return;
+    }
+    vc__count(ledger, VC__COUNT_load_reports, 1);
+    report_take(ls, client->owner, &report);
+}
+
+/* The task of vc__loads_stop(). */
+static void
+loads_end(struct vc__task *task)
+{
+    struct vc__loads *ls = caa_container_of(task, struct vc__loads, task);
+
+    ls->stopped = true;
+    vc__timer_stop(&ls->servers->engine->timers, &ls->timer);
+    vc__waiter_done(&ls->done);
+}
+
+bool
+vc__loads_begin(struct vc__servers *sv, const struct vc__load_rules *rules)
+{
+    struct vc__loads *ls;
+
+    if (rules->ignore || sv->only != NULL ||
+        sv->picker.policy != VC__POLICY_WEIGHTED_ROUND_ROBIN)
+        return true;
+    ls = calloc(1, sizeof *ls);
+    if (ls == NULL)
+        return false;
+    ls->servers = sv;
+    ls->rules = *rules;
+    ls->task.run = loads_end;
+    vc__waiter_init(&ls->done);
+    sv->loads = ls;
+    return true;
+}
+
+void
+vc__loads_stop(struct vc__loads *ls)
+{
+    struct vc__engine *e = ls->servers->engine;
+
+    vc__engine_post(e, &ls->task);
+    vc__engine_wait(e, &ls->done, VC__FOREVER);
+}
+
+void
+vc__loads_free(struct vc__loads *ls)
+{
+    free(ls);
+}
