@@ -50,6 +50,7 @@ vc__dial_begin(struct vc__dial *d, const struct vc__dial_opts *opts)
 {
     d->due = opts->due;
     d->seed = opts->seed;
+    d->head_start_us = (uint64_t)opts->head_start_ms * 1000;
     d->fresh_at = 0;
     d->family = opts->family;
     d->decided = false;
@@ -135,7 +136,7 @@ head_start(const struct vc__dial *d, uint64_t now)
 {
     uint64_t us = (d->due - now) / 4;
 
-    return us < VC__DIAL_HEAD_START_US ? us : VC__DIAL_HEAD_START_US;
+    return us < d->head_start_us ? us : d->head_start_us;
 }
 
 enum vc__dial_what

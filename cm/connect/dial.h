@@ -6,8 +6,8 @@
  * it.
  *
  * - The first way that connects wins.
- * - The next way is also tried if the previous one has not answered for 250 ms,
- *   or for a quarter of the time left. If the previous one failed, the next is
+ * - The next way is also tried if the previous one has not answered for the head
+ *   start, or for a quarter of the time left. If the previous one failed, the next is
  *   tried at once (a simplified RFC 8305, sections 5 and 8).
  * - Rejected for a stale QP number: the same address is retried, four times.
  * - Rejected as "busy" or "draining" with a retry time: the way is retried
@@ -37,9 +37,13 @@
 #include "cm/connect/target.h"
 #include "transport/core/error.h"
 
-#define VC__DIAL_HEAD_START_US UINT64_C(250000)
-#define VC__DIAL_STALE_MAX     4u
-#define VC__DIAL_MOVES_MAX     3u
+/* The head start: RFC 8305 calls it the connection attempt delay, and has these
+ * values. */
+#define VC__DIAL_HEAD_START_MS     250u
+#define VC__DIAL_HEAD_START_MS_MIN 100u
+#define VC__DIAL_HEAD_START_MS_MAX 2000u
+#define VC__DIAL_STALE_MAX         4u
+#define VC__DIAL_MOVES_MAX         3u
 /* Transports by which one address may be reached: RDMA and TCP. */
 #define VC__DIAL_CARRIERS 2u
 #define VC__DIAL_TOLD_MAX (VC__TARGET_ADDRS + 1u)
@@ -82,6 +86,7 @@ struct vc__dial_way {
 struct vc__dial {
     uint64_t due;
     uint64_t seed;
+    uint64_t head_start_us;
     uint64_t fresh_at; /* when the next fresh way is tried */
     sa_family_t family;
     const struct vc__transport *carriers[VC__DIAL_CARRIERS];
@@ -102,6 +107,7 @@ struct vc__dial_opts {
     unsigned n_carriers;
     uint64_t due;                /* no try begins at this time or later */
     uint64_t seed;               /* of the random choices */
+    uint32_t head_start_ms;      /* of each way before the next one */
     sa_family_t family;          /* AF_UNSPEC: any; else only these */
     struct vc__dial_offer offer; /* the most that we can do */
 };

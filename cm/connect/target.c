@@ -108,6 +108,7 @@ vc__target_parse(struct vc__target *target, const char *text)
 {
     const char *host, *end, *port;
 
+    target->all = NULL;
     host = text == NULL ? NULL : strchr(text, ':');
     target->transport =
         host == NULL ? NULL : vc__transport_find(text, (size_t)(host - text));
@@ -149,7 +150,9 @@ vc__target_text(const struct vc__target *target, char text[VC__TARGET_TEXT])
                                                    ? "vc"
                                                    : target->transport->scheme;
 
-    if (host[0] == '@')
+    if (target->all != NULL)
+        snprintf(text, VC__TARGET_TEXT, "%s", target->all);
+    else if (host[0] == '@')
         snprintf(text, VC__TARGET_TEXT, "%s:%s", scheme, host + 1);
     else if (target->port[0] == '\0')
         snprintf(text, VC__TARGET_TEXT, "%s://%s", scheme, host);

@@ -31,6 +31,8 @@ struct vc__target {
                                               (cm/connect/choice.h) */
     char host[256];                        /* without brackets */
     char port[6];                          /* decimal, 0..65535 */
+    const char *all; /* all addresses of a server that has several, of which
+                        this is the first (cm/connect/addresses.h); or NULL */
 };
 
 /* Parses "vc://HOST:PORT", "rdma://HOST:PORT" or "tcp://HOST:PORT", with
@@ -39,9 +41,10 @@ struct vc__target {
  * VC_INVALID_ARGUMENT  with a text that says what is wrong */
 enum vc_status vc__target_parse(struct vc__target *target, const char *text);
 
-/* Writes the target in the form that vc__target_parse() reads. Called by
- * vc__attempts_expired() for the error of a call. */
-#define VC__TARGET_TEXT 300 /* bytes */
+/* Writes the target in the form that vc__target_parse() reads; of a server with
+ * several addresses all of them. Called by vc__attempts_expired() for the error
+ * of a call. */
+#define VC__TARGET_TEXT 320 /* bytes */
 void vc__target_text(const struct vc__target *target,
                      char text[VC__TARGET_TEXT]);
 

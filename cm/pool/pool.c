@@ -524,21 +524,37 @@ vc__pool_cancel(struct vc__pool *p, const void *owner)
 
 /* --- birth ------------------------------------------------------------- */
 
+/* For vc__pool_init(): copies the options, and makes what depends on their
+ * target. Returns false if out of memory. */
+static bool
+pool_opts_take(struct vc__pool *p, const struct vc__pool_opts *opts)
+{
+    const struct vc__target *target = &opts->target;
+
+    p->opts = *opts;
+    if (target->all != NULL)
+        p->opts.target.all = p->addresses = strdup(target->all);
+    if (target->transport == NULL)
+        p->missed = calloc(VC__TRANSPORTS_MAX, sizeof *p->missed);
+    if ((target->all == NULL || p->addresses != NULL) &&
+        (target->transport != NULL || p->missed != NULL))
+        return true;
+    free(p->addresses);
+    free(p->missed);
+    return false;
+}
+
 bool
 vc__pool_init(struct vc__pool *p, struct vc__cm *cm, struct vc__link_cap *cap,
               const struct vc__pool_opts *opts,
               const uint8_t instance[VC__ID_SIZE])
 {
     memset(p, 0, sizeof *p);
-    if (opts->target.transport == NULL) {
-        p->missed = calloc(VC__TRANSPORTS_MAX, sizeof *p->missed);
-        if (p->missed == NULL)
-            return false;
-    }
+    if (!pool_opts_take(p, opts))
+        return false;
     p->cm = cm;
     p->engine = cm->engine;
     p->cap = cap;
-    p->opts = *opts;
     memcpy(p->instance, instance, sizeof p->instance);
     vc__backoff_init(&p->backoff, vc__get64(instance) ^ vc__now());
     vc__pool_attempt_init(p);

@@ -55,12 +55,13 @@ _Static_assert(VC__REPLY_BUDGET >= VC__MESSAGE_MAX,
  * pools_same() of cm/pool/pools.c compares all of them. */
 struct vc__pool_opts {
     struct vc__target target;
-    /* For vc:// targets; others have one transport, the target's. */
+    /* For vc:// targets; others have the transports of their addresses. */
     struct vc__choice choice;
     struct vc__choice require; /* may carry calls; n is 0: all */
     uint32_t connect_ms;
-    uint32_t idle_ms;      /* idle time after which a link is closed */
-    uint32_t keepalive_ms; /* 0: off */
+    uint32_t head_start_ms; /* of an address before the next is tried, too */
+    uint32_t idle_ms;       /* idle time after which a link is closed */
+    uint32_t keepalive_ms;  /* 0: off */
     unsigned min_links, max_links;
     uint8_t log2_message;
     struct sockaddr_storage source; /* to connect from; AF_UNSPEC: any */
@@ -107,6 +108,7 @@ struct vc__link_cap {
 
 /* An attempt to get one link up: a name and its addresses. */
 struct vc__pool_attempt {
+    struct vc__pool_found *found; /* while addresses are found out */
     struct vc__lookup *lookup;
     struct vc__timer timer; /* of the backoff, then of the name lookup */
     struct vc__dial_run dial_run;
@@ -136,6 +138,7 @@ struct vc__pool {
     struct vc__engine *engine;
     struct vc__link_cap *cap;
     struct vc__pool_opts opts;
+    char *addresses;               /* of opts.target.all; or NULL */
     uint8_t instance[VC__ID_SIZE]; /* this client's */
     struct vc__throttle throttle;  /* for calls to its peer */
 
@@ -350,6 +353,18 @@ void vc__pool_attempt_cancel(struct vc__pool *p);
 /* True while a name is looked up or connections are tried; false in the
  * backoff. Called by the task `connect`. */
 bool vc__pool_attempt_is_under_way(const struct vc__pool *p);
+
+/* Connects to these places: n, perhaps 0, in this order. At vc:// they have no
+ * transport. Called by pool_lookup.c. */
+void vc__pool_attempt_dial(struct vc__pool *p, const struct vc__place *places,
+                           unsigned n);
+
+/* pool_lookup.c: finds out the addresses of the target, within the attempt's
+ * time, for vc__pool_attempt_dial(); or ends with vc__pool_failed(). Called when
+ * an attempt begins. */
+void vc__pool_lookup(struct vc__pool *p);
+/* Nothing is called any more. Called when the attempt is cancelled. */
+void vc__pool_lookup_cancel(struct vc__pool *p);
 
 /* pool.c: no link can be made, for this reason. Unless other links are up, all
  * ends that waits for one, or was in progress on a lost one. For

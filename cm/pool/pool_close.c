@@ -92,5 +92,6 @@ vc__pool_fini(struct vc__pool *p)
     vc__store_fini(&p->store);
     free(atomic_load(&p->spare));
     free(p->missed);
+    free(p->addresses);
     pthread_mutex_destroy(&p->lock);
 }

@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Gets a link up: the name is looked up, and its addresses are tried by each
- * transport that may lead there (cm/pool/dial_run.h). After a failure the next
- * attempt waits for the backoff. See cm/pool/pool.h. All of this file runs on
+ * Gets a link up: the addresses are found out (pool_lookup.c), and tried by
+ * each transport that may lead there (cm/pool/dial_run.h). After a failure the
+ * next attempt waits for the backoff. See cm/pool/pool.h. All of this file runs on
  * the holder of the engine, without the pool's lock, except
  * vc__pool_attempt_init(). Functions named pool_connect_on_ are callbacks of
  * the attempt's dial run. */
@@ -87,7 +87,7 @@ vc__pool_attempt_init(struct vc__pool *p)
                       &p->opts.source);
 }
 
-/* For pool_connect_dial(): the seed of the plan's random choices. */
+/* For vc__pool_attempt_dial(): the seed of the plan's random choices. */
 static uint64_t
 pool_connect_chance(const struct vc__pool *p)
 {
@@ -115,159 +115,7 @@ vc__pool_attempt_offer(const struct vc__pool *p)
     return offer;
 }
 
-/* Where a link may lead. */
-struct ways {
-    const struct vc__transport *carriers[VC__DIAL_CARRIERS];
-    unsigned n_carriers;
-    struct vc__place places[VC__DIAL_CARRIERS * VC__DIAL_TOLD_MAX];
-    unsigned n_places;
-};
-
-/* For ways_find(): adds a place to which a link may lead. */
-static void
-ways_add(struct ways *w, const struct sockaddr_storage *addr,
-         const struct vc__transport *transport)
-{
-    w->places[w->n_places].transport = transport;
-    w->places[w->n_places++].addr = *addr;
-}
-
-/* For attempt_now() and pool_connect_dial(): finds the transports by which the
- * target's addresses are tried, and that this machine has. Returns false, with
- * vc__error_last(), if there are none. */
-static bool
-carriers_find(struct vc__pool *p, struct ways *w)
-{
-    const struct vc__choice *choice = &p->opts.choice;
-    struct vc__context *context;
-
-    for (unsigned i = 0; i < choice->n; i++) {
-        const struct vc__transport *t = choice->best[i];
-
-        if (t->local && p->opts.target.transport == NULL)
-            continue; /* found by an accept: cm/pool/upgrade.c */
-        if (vc__cm_open(p->cm, t, &context) == VC_OK)
-            w->carriers[w->n_carriers++] = t;
-        else
-            vc__pool_missed(p, t, vc__error_last());
-    }
-    return w->n_carriers > 0;
-}
-
-/* For pool_connect_dial(): a further link must lead to the peer's present
- * place. A link that resumes tries the peer's first address before the
- * others. */
-static void
-ways_find(struct vc__pool *p, const struct vc__addrs *addrs, struct ways *w)
-{
-    const struct vc__peer *peer = p->peer;
-
-    if (peer != NULL && peer->n_links > 0) {
-        ways_add(w, &peer->place.addr, peer->place.transport);
-        return;
-    }
-    for (unsigned c = 0; peer != NULL && c < w->n_carriers; c++)
-        ways_add(w, &peer->home, w->carriers[c]);
-    for (unsigned c = 0; c < w->n_carriers; c++) {
-        for (unsigned i = 0; i < addrs->n; i++)
-            ways_add(w, &addrs->addr[i], w->carriers[c]);
-    }
-}
-
-/* The addresses are known, at once (attempt_now()) or by a lookup
- * (on_lookup()): starts the dial run. The attempt fails if no transport can be
- * used. */
-static void
-pool_connect_dial(struct vc__pool *p, const struct vc__addrs *addrs)
-{
-    struct ways ways = {.n_places = 0};
-    struct vc__dial_opts opts = {.places = ways.places,
-                                 .carriers = ways.carriers,
-                                 .due = p->attempt.due,
-                                 .seed = pool_connect_chance(p),
-                                 .offer = vc__pool_attempt_offer(p)};
-
-    if (!carriers_find(p, &ways)) {
-        vc__pool_failed(p, vc__error_last());
-        return;
-    }
-    ways_find(p, addrs, &ways);
-    opts.n_places = ways.n_places;
-    opts.n_carriers = ways.n_carriers;
-    vc__dial_run_start(&p->attempt.dial_run, &opts);
-}
-
-/* --- names ------------------------------------------------------------- */
-
-/* The timer of lookup_begin(): the name lookup has taken all of the attempt's
- * time. */
-static void
-on_lookup_timer(struct vc__timer *timer)
-{
-    struct vc__pool *p =
-        caa_container_of(timer, struct vc__pool, attempt.timer);
-    struct vc__error error;
-
-    vc__lookup_cancel(p->attempt.lookup);
-    p->attempt.lookup = NULL;
-    vc__error_put(&error, VC_UNAVAILABLE,
-                  "the name %s was not resolved within the connect timeout of "
-                  "%u ms: see that the name servers answer",
-                  p->opts.target.host, p->attempt.ms);
-    vc__pool_failed(p, &error);
-}
-
-/* lookup->done: the name lookup has finished, with addresses or without. */
-static void
-on_lookup(struct vc__lookup *lookup)
-{
-    struct vc__pool *p = lookup->owner;
-    struct vc__addrs addrs = lookup->addrs;
-    struct vc__error error;
-
-    vc__timer_stop(&p->engine->timers, &p->attempt.timer);
-    p->attempt.lookup = NULL;
-    vc__error_put(&error, VC_UNAVAILABLE,
-                  "no address of %s (%s): see that the name is right and that "
-                  "`getent hosts` knows it",
-                  p->opts.target.host, lookup->text);
-    vc__lookup_free(lookup);
-    if (addrs.n == 0)
-        vc__pool_failed(p, &error);
-    else
-        pool_connect_dial(p, &addrs);
-}
-
-/* The attempt fails, as there is no memory for its lookup or timer. */
-static void
-pool_connect_fail_memory(struct vc__pool *p)
-{
-    struct vc__error error;
-
-    vc__error_put(&error, VC_RESOURCE_EXHAUSTED, "out of memory");
-    vc__pool_failed(p, &error);
-}
-
-/* For attempt_now(): starts the name lookup, and its timer. The attempt fails
- * if out of memory or threads. */
-static void
-lookup_begin(struct vc__pool *p)
-{
-    struct vc__pool_attempt *a = &p->attempt;
-
-    a->lookup = vc__lookup_start(p->engine, &p->opts.target, on_lookup, p);
-    if (a->lookup != NULL &&
-        vc__timer_start(&p->engine->timers, &a->timer, a->due, on_lookup_timer))
-        return;
-    if (a->lookup != NULL)
-        vc__lookup_cancel(a->lookup);
-    a->lookup = NULL;
-    pool_connect_fail_memory(p);
-}
-
-/* --- the attempt ------------------------------------------------------- */
-
-/* For connect_time_ms(): true if calls in progress wait for the attempt, or
+/* For connect_time_ms() and is_home_first(): true if calls in progress wait for the attempt, or
  * will when the peer's last link is lost meanwhile. Only the holder changes the
  * peer and its links; calls come and go on any thread. */
 static bool
@@ -282,6 +130,143 @@ is_to_resume(struct vc__pool *p)
     pthread_mutex_unlock(&p->lock);
     return busy;
 }
+
+/* --- where a link may lead --------------------------------------------- */
+
+struct ways {
+    const struct vc__transport *carriers[VC__DIAL_CARRIERS];
+    unsigned n_carriers; /* 0: each place has its own transport */
+    struct vc__place places[VC__DIAL_CARRIERS * VC__DIAL_TOLD_MAX];
+    unsigned n_places;
+};
+
+/* For ways_add_home() and ways_add_all(): adds a place to which a link may
+ * lead. */
+static void
+ways_add(struct ways *w, const struct sockaddr_storage *addr,
+         const struct vc__transport *transport)
+{
+    w->places[w->n_places].transport = transport;
+    w->places[w->n_places++].addr = *addr;
+}
+
+/* For attempt_now() and vc__pool_attempt_dial(): finds the transports by which
+ * the target's addresses are tried, and that this machine has. Returns false,
+ * with vc__error_last(), if there are none. */
+static bool
+carriers_find(struct vc__pool *p, struct ways *w)
+{
+    const struct vc__choice *choice = &p->opts.choice;
+    bool is_named = p->opts.target.transport != NULL, found = false;
+    struct vc__context *context;
+
+    for (unsigned i = 0; i < choice->n; i++) {
+        const struct vc__transport *t = choice->best[i];
+
+        if (t->local && !is_named)
+            continue; /* found by an accept: cm/pool/upgrade.c */
+        if (vc__cm_open(p->cm, t, &context) != VC_OK) {
+            vc__pool_missed(p, t, vc__error_last());
+            continue;
+        }
+        found = true;
+        if (!is_named || choice->n == 1)
+            w->carriers[w->n_carriers++] = t;
+    }
+    return found;
+}
+
+/* For ways_find(): the place where the peer was is tried before all others.
+ * Returns false if the target has several addresses and there is nothing to
+ * resume: then they are tried in their order. */
+static bool
+is_home_first(struct vc__pool *p)
+{
+    return p->peer != NULL && (p->opts.target.all == NULL || is_to_resume(p));
+}
+
+/* For ways_find(): adds the place where the peer was. */
+static void
+ways_add_home(struct ways *w, const struct vc__peer *peer)
+{
+    for (unsigned c = 0; c < w->n_carriers; c++)
+        ways_add(w, &peer->home, w->carriers[c]);
+    if (w->n_carriers == 0)
+        ways_add(w, &peer->place.addr, peer->place.transport);
+}
+
+/* For ways_add_all(): true if the ways lead to this place by this transport. */
+static bool
+ways_have(const struct ways *w, const struct sockaddr_storage *addr,
+          const struct vc__transport *transport)
+{
+    for (unsigned i = 0; i < w->n_places; i++) {
+        if (w->places[i].transport == transport &&
+            memcmp(&w->places[i].addr, addr, sizeof *addr) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* For ways_find(): adds the places, by each carrier. once: not those that the
+ * ways lead to already. */
+static void
+ways_add_all(struct ways *w, const struct vc__place *places, unsigned n,
+             bool once)
+{
+    unsigned c = 0;
+
+    do {
+        for (unsigned i = 0; i < n; i++) {
+            const struct vc__transport *t =
+                w->n_carriers > 0 ? w->carriers[c] : places[i].transport;
+
+            if (!once || !ways_have(w, &places[i].addr, t))
+                ways_add(w, &places[i].addr, t);
+        }
+    } while (++c < w->n_carriers);
+}
+
+/* For vc__pool_attempt_dial(): a further link must lead to the peer's present
+ * place. */
+static void
+ways_find(struct vc__pool *p, const struct vc__place *places, unsigned n,
+          struct ways *w)
+{
+    const struct vc__peer *peer = p->peer;
+
+    if (peer != NULL && peer->n_links > 0) {
+        ways_add(w, &peer->place.addr, peer->place.transport);
+        return;
+    }
+    if (is_home_first(p))
+        ways_add_home(w, peer);
+    ways_add_all(w, places, n, p->opts.target.all != NULL);
+}
+
+void
+vc__pool_attempt_dial(struct vc__pool *p, const struct vc__place *places,
+                      unsigned n)
+{
+    struct ways ways = {.n_places = 0};
+    struct vc__dial_opts opts = {.places = ways.places,
+                                 .carriers = ways.carriers,
+                                 .due = p->attempt.due,
+                                 .seed = pool_connect_chance(p),
+                                 .head_start_ms = p->opts.head_start_ms,
+                                 .offer = vc__pool_attempt_offer(p)};
+
+    if (!carriers_find(p, &ways)) {
+        vc__pool_failed(p, vc__error_last());
+        return;
+    }
+    ways_find(p, places, n, &ways);
+    opts.n_places = ways.n_places;
+    opts.n_carriers = ways.n_carriers;
+    vc__dial_run_start(&p->attempt.dial_run, &opts);
+}
+
+/* --- the attempt ------------------------------------------------------- */
 
 /* For attempt_now(): the time for an attempt. Calls in progress wait for a link
  * that resumes them no longer than keepalive waits for a silent peer. */
@@ -315,7 +300,6 @@ is_capped(struct vc__pool *p)
 static void
 attempt_now(struct vc__pool *p)
 {
-    struct vc__addrs addrs;
     struct ways ways = {.n_carriers = 0};
 
     if (is_capped(p))
@@ -327,10 +311,7 @@ attempt_now(struct vc__pool *p)
     /* Counted from here, because a transport's first use takes time. */
     p->attempt.ms = connect_time_ms(p);
     p->attempt.due = vc__after_ms(vc__now(), p->attempt.ms);
-    if (vc__target_numeric(&p->opts.target, &addrs))
-        pool_connect_dial(p, &addrs);
-    else
-        lookup_begin(p);
+    vc__pool_lookup(p);
 }
 
 /* The timer of vc__pool_attempt_begin(): the backoff is over. */
@@ -338,6 +319,17 @@ static void
 on_later(struct vc__timer *timer)
 {
     attempt_now(caa_container_of(timer, struct vc__pool, attempt.timer));
+}
+
+/* For vc__pool_attempt_begin(): the attempt fails, as there is no memory for its
+ * timer. */
+static void
+pool_connect_fail_memory(struct vc__pool *p)
+{
+    struct vc__error error;
+
+    vc__error_put(&error, VC_RESOURCE_EXHAUSTED, "out of memory");
+    vc__pool_failed(p, &error);
 }
 
 void
@@ -367,9 +359,7 @@ vc__pool_attempt_cancel(struct vc__pool *p)
 {
     struct vc__pool_attempt *a = &p->attempt;
 
-    if (a->lookup != NULL)
-        vc__lookup_cancel(a->lookup);
-    a->lookup = NULL;
+    vc__pool_lookup_cancel(p);
     vc__timer_stop(&p->engine->timers, &a->timer);
     vc__dial_run_stop(&a->dial_run);
 }

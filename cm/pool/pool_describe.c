@@ -2,9 +2,9 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Describes a pool: its links, and why they use no better transport. See
- * cm/pool/pool.h. Static functions run under the pool's lock, except
- * add_target(). They run inside vc__pool_describe(), on any thread, or inside
- * vc__pool_log_transport(), on the holder. */
+ * cm/pool/pool.h. Static functions run under the pool's lock, inside
+ * vc__pool_describe(), on any thread, or inside vc__pool_log_transport(), on the
+ * holder. */
 #include <string.h>
 
 #include "cm/pool/pool.h"
@@ -115,28 +115,19 @@ vc__pool_describe(struct vc__pool *p, char *text, size_t size)
 
 /* --- in the log ---------------------------------------------------------- */
 
-/* For vc__pool_log_transport(): adds the target, which is constant. */
-static void
-add_target(struct vc__words *w, const struct vc__target *t)
-{
-    bool v6 = strchr(t->host, ':') != NULL;
-
-    vc__words_add(w, "channel to vc://%s%s%s:%s", v6 ? "[" : "", t->host,
-                  v6 ? "]" : "", t->port);
-}
-
 void
 vc__pool_log_transport(struct vc__pool *p, unsigned rank, const char *what)
 {
     struct vc__log *log = p->engine->log;
-    char line[VC__LOG_LINE];
+    char line[VC__LOG_LINE], target[VC__TARGET_TEXT];
     struct vc__words w;
 
     if (!vc__log_wants(log, VC__LOG_TRANSPORT))
         return;
     vc__words_begin(&w, line, sizeof line);
-    add_target(&w, &p->opts.target);
-    vc__words_add(&w, ": calls %s %s", what, p->opts.choice.best[rank]->scheme);
+    vc__target_text(&p->opts.target, target); /* it is constant */
+    vc__words_add(&w, "channel to %s: calls %s %s", target, what,
+                  p->opts.choice.best[rank]->scheme);
     pthread_mutex_lock(&p->lock);
     for (unsigned i = 0; p->missed != NULL && i < rank; i++) {
         const char *why = why_missed(p, i);

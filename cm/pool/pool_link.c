@@ -419,12 +419,13 @@ link_broken(struct vc__pool *p, struct vc__pool_link *pl)
     vc__pool_failed(p, why);
 }
 
-/* For is_resumable(): true if keepalive has found the peer dead. With vc://, a
- * silent host may be reached by another transport. */
+/* For is_resumable(): true if keepalive has found the peer dead. A silent host
+ * may be reached by another transport, with vc://, or at another address. */
 static bool
 is_dead(const struct vc__pool *p, const struct vc__link *link)
 {
-    return link->silent && (link->stopped || p->opts.choice.n < 2);
+    return link->silent && (link->stopped || (p->opts.choice.n < 2 &&
+                                              p->opts.target.all == NULL));
 }
 
 /* For pool_link_on_down(): true if a lost link is to be replaced: unless the

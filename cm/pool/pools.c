@@ -49,6 +49,16 @@ same_choice(const struct vc__choice *a, const struct vc__choice *b)
     return same;
 }
 
+/* For pools_same(): true if both lead to the same addresses, in one order. */
+static bool
+same_target(const struct vc__target *a, const struct vc__target *b)
+{
+    return a->transport == b->transport && strcmp(a->host, b->host) == 0 &&
+           strcmp(a->port, b->port) == 0 &&
+           strcmp(a->all == NULL ? "" : a->all, b->all == NULL ? "" : b->all) ==
+               0;
+}
+
 /* For pools_same(): true if all options of a wire are equal. */
 static bool
 same_wire(const struct vc__wire_opts *a, const struct vc__wire_opts *b)
@@ -64,10 +74,8 @@ same_wire(const struct vc__wire_opts *a, const struct vc__wire_opts *b)
 static bool
 pools_same(const struct vc__pool_opts *a, const struct vc__pool_opts *b)
 {
-    return !a->nowhere && !b->nowhere &&
-           a->target.transport == b->target.transport &&
-           strcmp(a->target.host, b->target.host) == 0 &&
-           strcmp(a->target.port, b->target.port) == 0 &&
+    return !a->nowhere && !b->nowhere && same_target(&a->target, &b->target) &&
+           a->head_start_ms == b->head_start_ms &&
            a->connect_ms == b->connect_ms && a->idle_ms == b->idle_ms &&
            a->min_links == b->min_links && a->max_links == b->max_links &&
            a->keepalive_ms == b->keepalive_ms &&

@@ -236,6 +236,7 @@ upgrade_seek(struct vc__pool *p, bool at_once)
         .places = places,
         .due = vc__after_ms(vc__now(), p->opts.connect_ms),
         .seed = vc__now(),
+        .head_start_ms = p->opts.head_start_ms,
         .offer = vc__pool_attempt_offer(p)};
     unsigned rank = best_rank(p);
 

@@ -56,8 +56,9 @@ struct vc_channel_opts {
      * closed again.
      * Channels of one engine with the same target share their links, and the
      * sessions of all of them share the links, if these options are the same:
-     * connect_timeout_ms, max_message, min_links, max_links, idle_timeout_ms,
-     * keepalive_ms, bind_address, transports, require and rdma. A runtime deals
+     * connect_timeout_ms, connect_delay_ms, max_message, min_links, max_links,
+     * idle_timeout_ms, keepalive_ms, bind_address, transports, require and
+     * rdma. A runtime deals
      * its channels to its engines in turn (option threads in
      * verbcall/runtime.h); with four engines there may be four times max_links
      * links to a server. */
@@ -152,6 +153,11 @@ struct vc_channel_opts {
      * their load for 10 s, calls go by these reports, and the weights of the
      * resolver do not count. */
     const struct vc_load_opts *load;
+    /* For a server with several addresses: milliseconds, 100..2000, default
+     * 250, that an address has to answer before the next one is tried, too; but
+     * no more than a quarter of what is left of connect_timeout_ms. The
+     * connection attempt delay of RFC 8305. */
+    uint32_t connect_delay_ms;
 };
 
 #define VC_NO_DEADLINE   UINT32_MAX
@@ -176,6 +182,10 @@ struct vc_channel_opts {
  * - "shm:NAME" or "shm:///PATH": a process of this host, through shared memory
  *   (at a NAME, of this user or of root: any user may take a free one).
  * - "inproc://NAME": a server of this process (see vc_server_listen()).
+ * - "ADDRESS|ADDRESS|...": up to 8 of the above, 319 bytes in all: addresses of
+ *   one server, by any transports, but with vc:// all or none. The first that
+ *   connects is used until its connections are lost. Another server at one of
+ *   them is never taken for this one.
  * - "list:TARGET,TARGET,...": up to 1,024 of the above: servers that do the
  *   same. vc_channel_opts.policy says which one gets a call. A call that cannot
  *   be sent to one goes to another; see doc/balancing.md.
@@ -185,10 +195,11 @@ struct vc_channel_opts {
  * - "SCHEME:...": servers from a resolver of the program's own: see
  *   verbcall/resolver.h.
  *
- * Of several addresses the first that answers is taken; each has 250 ms before
- * the next is tried, too. Errors:
- * VC_INVALID_ARGUMENT    the target is malformed, its port is 0, or it is a
- *                        loopback address at rdma:// (for a name with such an
+ * Of several addresses, also of a name, the first that answers is taken. Each
+ * has connect_delay_ms before the next is tried, too; after a failure the next
+ * is tried at once. IPv4 and IPv6 take turns. Errors:
+ * VC_INVALID_ARGUMENT    the target is malformed, its port is 0, an address is
+ *                        in it twice, or it is a loopback address at rdma:// (for a name with such an
  *                        address, the first call ends with this status); an
  *                        option is malformed or out of range; opts, or their
  *                        rdma, have no size

@@ -18,11 +18,13 @@
 
 VC_BEGIN_DECLS
 
-/* The most servers of a channel, and the most bytes of a text of struct
- * vc_endpoint, without the final NUL: of its target, and of each other. */
-#define VC_ENDPOINTS_MAX       1024u
-#define VC_ENDPOINT_TARGET_MAX 319u
-#define VC_ENDPOINT_TEXT_MAX   63u
+/* The most servers of a channel, the most addresses of one, and the most bytes
+ * of a text of struct vc_endpoint, without the final NUL: of its target, and of
+ * each other. */
+#define VC_ENDPOINTS_MAX          1024u
+#define VC_ENDPOINT_ADDRESSES_MAX 8u
+#define VC_ENDPOINT_TARGET_MAX    319u
+#define VC_ENDPOINT_TEXT_MAX      63u
 /* The highest weight and priority. */
 #define VC_ENDPOINT_WEIGHT_MAX   1000000u
 #define VC_ENDPOINT_PRIORITY_MAX 255u
@@ -33,7 +35,9 @@ struct vc_endpoint {
     size_t size; /* see VC_SIZED in verbcall/export.h */
 
     /* As vc_channel_open() reads it, but no list: and no other resolver's:
-     * "rdma://10.9.0.1:7471", "vc://a:1". */
+     * "rdma://10.9.0.1:7471", "vc://a:1". A server with several addresses has
+     * them all here, the best first: "rdma://10.9.0.1:7471|tcp://10.1.0.1:7471"
+     * is one server. vc_resolver_set() compares this text. */
     const char *target;
 
     /* Its share of the calls by weighted_round_robin, unless servers report

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cm/connect/target.h"
+#include "cm/connect/addresses.h"
 #include "transport/core/address.h"
 
 /* True if both are the same host's, whatever the ports. */
@@ -68,9 +68,9 @@ name_is_here(const char *host)
     return strcmp(host, name) == 0;
 }
 
-/* For vc__near_tier(): true if the server is on this host. */
+/* For server_is_here(): true if the address is one of this host. */
 static bool
-server_is_here(const struct vc__near *near, const char *text)
+target_is_here(const struct vc__near *near, const char *text)
 {
     struct vc__target target;
     const struct sockaddr *addr;
@@ -87,6 +87,20 @@ server_is_here(const struct vc__near *near, const char *text)
     addr = (const struct sockaddr *)&addrs.addr[0];
     /* Of 127.0.0.0/8 an interface has one address only. */
     return vc__addr_is_loopback(addr) || address_is_here(near, addr);
+}
+
+/* For vc__near_tier(): true if the server is on this host: one of its addresses
+ * is. */
+static bool
+server_is_here(const struct vc__near *near, const char *text)
+{
+    char one[VC__ADDRESS_TEXT];
+
+    for (unsigned i = 0; vc__addresses_get(text, i, one); i++) {
+        if (target_is_here(near, one))
+            return true;
+    }
+    return false;
 }
 
 unsigned

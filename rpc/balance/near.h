@@ -23,8 +23,8 @@ void vc__near_begin(struct vc__near *near, const char *label);
 void vc__near_end(struct vc__near *near);
 
 /* 0: on this host; 1: its label is that of this program; 2: all others. The
- * host is this one if the target is of shm: or inproc:, or has an address of
- * this machine, loopback included, or its name. Other names are not looked
+ * host is this one if an address of the server is of shm: or inproc:, or is one
+ * of this machine, loopback included, or its name. Other names are not looked
  * up. */
 unsigned vc__near_tier(const struct vc__near *near,
                        const struct vc__endpoint *e);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cm/connect/addresses.h"
 #include "rpc/rdma_opts.h"
 #include "rpc/runtime.h"
 
@@ -27,35 +28,61 @@ vc__target_opts_choose(struct vc__target_opts *o)
     return status;
 }
 
-/* Reads the target, for vc__target_opts_fill(); VC_INVALID_ARGUMENT if it leads
+/* Checks one address, for server_target_take(); VC_INVALID_ARGUMENT if it leads
  * nowhere. Port 0 is for servers, which then get a free one. A name that stands
  * for a loopback address is detected when the channel connects. */
 static enum vc_status
-server_target_take(struct vc__target *out, const char *text)
+server_address_check(const struct vc__target *to, const char *text)
 {
-    enum vc_status status = vc__target_parse(out, text);
     struct vc__addrs addrs;
 
-    if (status != VC_OK)
-        return status;
-    if (out->port[0] != '\0' && atoi(out->port) == 0)
+    if (to->port[0] != '\0' && atoi(to->port) == 0)
         return vc__fail(
             VC_INVALID_ARGUMENT,
             "target \"%.100s\": port 0 cannot be connected to: give a port in "
             "1..65535; vc_server_port() returns that of a server",
             text);
-    if (out->transport == NULL || !vc__target_numeric(out, &addrs) ||
+    if (to->transport == NULL || !vc__target_numeric(to, &addrs) ||
         addrs.n == 0)
         return VC_OK;
-    return vc__target_reaches(out->transport, &addrs.addr[0], "connect to");
+    return vc__target_reaches(to->transport, &addrs.addr[0], "connect to");
+}
+
+/* Takes the transport of an address that names one: without vc:// they are
+ * those of the addresses. For server_target_take(). */
+static void
+choice_add(struct vc__choice *choice, const struct vc__transport *transport)
+{
+    if (transport != NULL && !vc__choice_has(choice, transport))
+        choice->best[choice->n++] = transport;
+}
+
+/* Reads the target, for vc__target_opts_fill(): the first of its addresses, and
+ * the transports that they name. */
+static enum vc_status
+server_target_take(struct vc__target *out, struct vc__choice *named,
+                   const char *text)
+{
+    struct vc__target to[VC__ADDRESSES_MAX];
+    unsigned n;
+    enum vc_status status = vc__addresses_parse(to, &n, text);
+
+    named->n = 0;
+    for (unsigned i = 0; i < n && status == VC_OK; i++) {
+        status = server_address_check(&to[i], text);
+        choice_add(named, to[i].transport);
+    }
+    *out = to[0];
+    return status;
 }
 
 enum vc_status
 vc__target_opts_fill(struct vc__target_opts *o, struct vc__pool_opts *out,
                      const char *target)
 {
+    struct vc__choice named;
     struct vc__target to;
-    enum vc_status status = server_target_take(&to, target);
+    enum vc_status status = server_target_take(&to, &named, target);
 
     if (status == VC_OK && to.transport == NULL && !o->chosen)
         status = vc__target_opts_choose(o);
@@ -64,10 +91,8 @@ vc__target_opts_fill(struct vc__target_opts *o, struct vc__pool_opts *out,
     *out = o->pool;
     out->target = to;
     if (to.transport != NULL) {
-        memset(&out->choice, 0, sizeof out->choice);
         memset(&out->require, 0, sizeof out->require);
-        out->choice.n = 1;
-        out->choice.best[0] = to.transport;
+        out->choice = named;
     }
     return VC_OK;
 }
@@ -83,6 +108,7 @@ vc__target_opts_take(struct vc__target_opts *o,
     o->transports = opts->transports;
     o->require = opts->require;
     out->connect_ms = opts->connect_timeout_ms;
+    out->head_start_ms = opts->connect_delay_ms;
     out->idle_ms = opts->idle_timeout_ms;
     out->keepalive_ms = opts->keepalive_ms;
     out->min_links = opts->min_links;

@@ -31,8 +31,9 @@ enum vc_status vc__target_opts_take(struct vc__target_opts *o,
  * two do not fit, VC_FAILED_PRECONDITION if nothing is left of one. */
 enum vc_status vc__target_opts_choose(struct vc__target_opts *o);
 
-/* The options of the pool of this target, in *out. VC_INVALID_ARGUMENT if the
- * target leads nowhere, and errors of vc__target_opts_choose(). */
+/* The options of the pool of this target, in *out, which may refer to the text
+ * of the target. VC_INVALID_ARGUMENT if the target leads nowhere, and errors of
+ * vc__target_opts_choose(). */
 enum vc_status vc__target_opts_fill(struct vc__target_opts *o,
                                     struct vc__pool_opts *out,
                                     const char *target);

@@ -59,6 +59,8 @@ static const struct vc__option channel_numbers[] = {
        VC__KEEPALIVE_MAX_MS, VC_KEEPALIVE_OFF),
     IN(max_attempts, ATTEMPTS, 1, ATTEMPTS_MAX),
     IN(retry_backoff_ms, BACKOFF_MS, 1, BACKOFF_MS_MAX),
+    IN(connect_delay_ms, VC__DIAL_HEAD_START_MS, VC__DIAL_HEAD_START_MS_MIN,
+       VC__DIAL_HEAD_START_MS_MAX),
 };
 
 static const struct vc__options channel_opts =

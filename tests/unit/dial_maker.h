@@ -22,7 +22,7 @@
 
 #define T0   UINT64_C(1000000)
 #define DUE  (T0 + 2000000)
-#define HEAD VC__DIAL_HEAD_START_US
+#define HEAD (VC__DIAL_HEAD_START_MS * MS)
 #define MS   UINT64_C(1000)
 
 #define SAID VC__FEATURES_SAID
@@ -58,6 +58,7 @@ begin_until(struct vc__dial *d, unsigned n, uint64_t seed, uint64_t due)
     struct vc__dial_opts opts = {.places = places.to,
                                  .n_places = n,
                                  .due = due,
+                                 .head_start_ms = VC__DIAL_HEAD_START_MS,
                                  .seed = seed,
                                  .offer = most};
 

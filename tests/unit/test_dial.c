@@ -35,6 +35,46 @@ the_next_address_is_tried_when_the_former_was_silent_for_its_head_start(
     expect_nothing(&d, T0 + 2 * HEAD);
 }
 
+/* A61: the connection attempt delay is an option. */
+static void
+the_head_start_is_what_the_owner_says(void **state)
+{
+    struct places places = places_make(2);
+    struct vc__dial_opts opts = {.places = places.to,
+                                 .n_places = 2,
+                                 .due = DUE,
+                                 .head_start_ms = 100,
+                                 .offer = most};
+    struct vc__dial d;
+
+    (void)state;
+    vc__dial_begin(&d, &opts);
+    expect_try(&d, T0, 1);
+    expect_wait(&d, T0, T0 + 100 * MS);
+    expect_try(&d, T0 + 100 * MS, 2);
+
+    opts.head_start_ms = 2000;
+    opts.due = T0 + 20000 * MS;
+    vc__dial_begin(&d, &opts);
+    expect_try(&d, T0, 1);
+    expect_wait(&d, T0, T0 + 2000 * MS);
+}
+
+/* A61: a failure starts the next attempt at once, and that one has all of its
+ * delay before the one after it. */
+static void
+the_delay_begins_anew_with_each_attempt(void **state)
+{
+    struct vc__dial d;
+
+    (void)state;
+    begin(&d, 3, 1);
+    fail_silent(&d, expect_try(&d, T0, 1), T0 + 200 * MS, "refused");
+    expect_try(&d, T0 + 200 * MS, 2);
+    expect_wait(&d, T0 + 200 * MS, T0 + 200 * MS + HEAD);
+    expect_try(&d, T0 + 200 * MS + HEAD, 3);
+}
+
 static void
 a_head_start_is_a_quarter_of_the_time_at_most(void **state)
 {
@@ -129,6 +169,7 @@ addresses_of_another_family_than_the_bound_one_are_left_out(void **state)
     struct vc__dial_opts opts = {.places = places.to,
                                  .n_places = 2,
                                  .due = DUE,
+                                 .head_start_ms = VC__DIAL_HEAD_START_MS,
                                  .family = AF_INET,
                                  .offer = most};
     struct vc__dial d;
@@ -420,6 +461,8 @@ main(void)
         cmocka_unit_test(one_address_is_tried_at_once_and_nothing_else_happens),
         cmocka_unit_test(
             the_next_address_is_tried_when_the_former_was_silent_for_its_head_start),
+        cmocka_unit_test(the_head_start_is_what_the_owner_says),
+        cmocka_unit_test(the_delay_begins_anew_with_each_attempt),
         cmocka_unit_test(a_head_start_is_a_quarter_of_the_time_at_most),
         cmocka_unit_test(the_next_address_is_tried_at_once_when_one_has_failed),
         cmocka_unit_test(a_late_look_does_not_try_all_addresses_at_once),

@@ -152,8 +152,11 @@ a_redirect_keeps_family_port_address_and_scope(void **state)
     struct vc__reject r = {.reason = VC__REJECT_MOVED, .n_addrs = 1};
     struct places places = {.n = 1};
     struct sockaddr_in6 *own = (struct sockaddr_in6 *)&places.to[0].addr;
-    struct vc__dial_opts opts = {
-        .places = places.to, .n_places = 1, .due = DUE, .offer = most};
+    struct vc__dial_opts opts = {.places = places.to,
+                                 .n_places = 1,
+                                 .due = DUE,
+                                 .head_start_ms = VC__DIAL_HEAD_START_MS,
+                                 .offer = most};
     const struct sockaddr_in6 *to;
     struct vc__dial_step step;
     struct vc__dial d;
@@ -214,8 +217,11 @@ a_redirect_leads_by_every_carrier(void **state)
     static const struct vc__transport *const both[] = {&one, &other};
     struct vc__reject r = {.reason = VC__REJECT_MOVED, .n_addrs = 1};
     struct places places = places_make(1);
-    struct vc__dial_opts opts = {
-        .places = places.to, .n_places = 1, .due = DUE, .offer = most};
+    struct vc__dial_opts opts = {.places = places.to,
+                                 .n_places = 1,
+                                 .due = DUE,
+                                 .head_start_ms = VC__DIAL_HEAD_START_MS,
+                                 .offer = most};
     struct vc__dial_step step;
     struct vc__dial d;
 
@@ -247,8 +253,11 @@ a_redirect_to_a_name_is_for_who_came_by_a_name(void **state)
 {
     struct vc__reject r = {.reason = VC__REJECT_MOVED, .n_addrs = 2};
     struct places places = {.n = 1};
-    struct vc__dial_opts opts = {
-        .places = places.to, .n_places = 1, .due = DUE, .offer = most};
+    struct vc__dial_opts opts = {.places = places.to,
+                                 .n_places = 1,
+                                 .due = DUE,
+                                 .head_start_ms = VC__DIAL_HEAD_START_MS,
+                                 .offer = most};
     struct sockaddr_storage wanted;
     struct vc__dial_step step;
     struct vc__dial d;
@@ -305,6 +314,7 @@ the_most_addresses_that_there_can_be_are_all_tried(void **state)
                                  .carriers = both,
                                  .n_carriers = 2,
                                  .due = DUE,
+                                 .head_start_ms = VC__DIAL_HEAD_START_MS,
                                  .offer = most};
     struct vc__dial_step step;
     unsigned tries = 0;

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Targets as programs write them. */
+ * Targets as programs write them, with one address or several. */
 #include <netinet/in.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "cm/connect/addresses.h"
 #include "cm/connect/cm.h"
 #include "cm/connect/hello.h"
 #include "cm/connect/target.h"
@@ -227,6 +228,140 @@ an_address_to_bind_to_is_a_number_without_a_port(void **state)
     assert_int_equal(VC_INVALID_ARGUMENT, vc__address_parse(&a, text));
 }
 
+/* --- several addresses ------------------------------------------------- */
+
+#define MIX "rdma://10.9.0.1:7471|tcp://[fd09::1]:80|shm:greeter"
+
+static void
+several_addresses_are_one_server_of_any_transports(void **state)
+{
+    struct vc__target t[VC__ADDRESSES_MAX];
+    char text[VC__TARGET_TEXT];
+    unsigned n;
+
+    (void)state;
+    assert_int_equal(VC_OK, vc__addresses_parse(t, &n, MIX));
+    assert_int_equal(3, n);
+    assert_string_equal("rdma", t[0].transport->scheme);
+    assert_string_equal("10.9.0.1", t[0].host);
+    assert_string_equal("fd09::1", t[1].host);
+    assert_string_equal("80", t[1].port);
+    assert_string_equal("@greeter", t[2].host);
+    vc__target_text(&t[0], text);
+    assert_string_equal(MIX, text);
+    vc__target_text(&t[1], text);
+    assert_string_equal("tcp://[fd09::1]:80", text);
+}
+
+static void
+one_address_is_a_target_as_ever(void **state)
+{
+    struct vc__target t[VC__ADDRESSES_MAX];
+    unsigned n;
+
+    (void)state;
+    assert_int_equal(VC_OK, vc__addresses_parse(t, &n, "tcp://a:1"));
+    assert_int_equal(1, n);
+    assert_null(t[0].all);
+    assert_int_equal(VC_INVALID_ARGUMENT, vc__addresses_parse(t, &n, NULL));
+    assert_int_equal(VC_INVALID_ARGUMENT, vc__addresses_parse(t, &n, ""));
+}
+
+static void
+a_bar_without_a_scheme_belongs_to_a_path(void **state)
+{
+    struct vc__target t[VC__ADDRESSES_MAX];
+    char one[VC__ADDRESS_TEXT];
+    unsigned n;
+
+    (void)state;
+    assert_int_equal(VC_OK, vc__addresses_parse(t, &n, "shm:///a|b|/c"));
+    assert_int_equal(1, n);
+    assert_string_equal("/a|b|/c", t[0].host);
+    assert_int_equal(VC_OK, vc__addresses_parse(t, &n, "shm:///a|b|shm:d"));
+    assert_int_equal(2, n);
+    assert_string_equal("/a|b", t[0].host);
+    assert_true(vc__addresses_get("shm:///a|b|shm:d", 1, one));
+    assert_string_equal("shm:d", one);
+    assert_false(vc__addresses_get("shm:///a|b|shm:d", 2, one));
+}
+
+static void
+addresses_that_cannot_be_one_server_are_refused_with_the_reason(void **state)
+{
+    static const struct {
+        const char *text, *why;
+    } rows[] = {
+        {"tcp://a:1|", "no port"},
+        {"tcp://a:1|tcp://b", "no port"},
+        {"tcp://a:1|udp://b:1", "unknown scheme"},
+        {"tcp://a:1|list:tcp://b:1", "unknown scheme"},
+        {"tcp://a:1|vc://a:1", "some of its addresses are of vc://"},
+        {"vc://a:1|tcp://a:1", "some of its addresses are of vc://"},
+        {"tcp://a:1|tcp://b:1|tcp://a:1", "address 3 is the same as address 1"},
+        {"tcp://a:1|tcp://a:2|tcp://a:3|tcp://a:4|tcp://a:5|tcp://a:6|"
+         "tcp://a:7|tcp://a:8|tcp://a:9",
+         "at most 8 addresses"},
+    };
+    struct vc__target t[VC__ADDRESSES_MAX];
+    char text[VC__ADDRESS_TEXT + 1];
+    unsigned n;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        assert_int_equal(VC_INVALID_ARGUMENT,
+                         vc__addresses_parse(t, &n, rows[i].text));
+        if (strstr(vc_error(), rows[i].why) == NULL)
+            fail_msg("%s: %s", rows[i].text, vc_error());
+    }
+    snprintf(text, sizeof text, "tcp://a:1|shm:///%0302d", 0);
+    assert_int_equal(VC__ADDRESS_TEXT - 1, strlen(text));
+    assert_int_equal(VC_INVALID_ARGUMENT, vc__addresses_parse(t, &n, text));
+    assert_non_null(strstr(vc_error(), "a path has 2 to 97 bytes"));
+    snprintf(text, sizeof text, "tcp://a:1|shm:///%0303d", 0);
+    assert_int_equal(VC_INVALID_ARGUMENT, vc__addresses_parse(t, &n, text));
+    assert_non_null(strstr(vc_error(), "longer than 319 bytes in all"));
+}
+
+/* Orders addresses that are written as their families: '4', '6' and 'u' of
+ * AF_UNIX, each with a number. */
+static void
+interleaved_is(const char *before, const char *after)
+{
+    struct vc__place places[VC__ADDRESSES_MAX];
+    char text[2 * VC__ADDRESSES_MAX + 1];
+    unsigned n = (unsigned)strlen(before) / 2;
+
+    memset(places, 0, sizeof places);
+    for (unsigned i = 0; i < n; i++) {
+        char family = before[2 * i];
+
+        places[i].addr.ss_family = family == '4'   ? AF_INET
+                                   : family == '6' ? AF_INET6
+                                                   : AF_UNIX;
+        memcpy((char *)&places[i].addr + 8, before + 2 * i, 2);
+    }
+    vc__addresses_interleave(places, n);
+    for (unsigned i = 0; i < n; i++)
+        memcpy(text + 2 * i, (char *)&places[i].addr + 8, 2);
+    text[2 * n] = '\0';
+    assert_string_equal(after, text);
+}
+
+/* A61, "Interleaving IPv4 and IPv6 Addresses", and RFC 8305, section 4. */
+static void
+families_take_turns_beginning_with_that_of_the_first_address(void **state)
+{
+    (void)state;
+    interleaved_is("", "");
+    interleaved_is("4a", "4a");
+    interleaved_is("4a4b4c", "4a4b4c");
+    interleaved_is("4a4b6c6d", "4a6c4b6d");
+    interleaved_is("6a6b6c4d", "6a4d6b6c");
+    interleaved_is("4a6b4c6d", "4a6b4c6d");
+    interleaved_is("ua4b4c6d6eufuguh", "ua4b6duf4c6euguh");
+}
+
 int
 main(void)
 {
@@ -243,6 +378,13 @@ main(void)
         cmocka_unit_test(the_text_that_is_no_target_is_told),
         cmocka_unit_test(a_host_that_is_too_long_is_refused),
         cmocka_unit_test(its_text_is_what_was_parsed),
+        cmocka_unit_test(several_addresses_are_one_server_of_any_transports),
+        cmocka_unit_test(one_address_is_a_target_as_ever),
+        cmocka_unit_test(a_bar_without_a_scheme_belongs_to_a_path),
+        cmocka_unit_test(
+            addresses_that_cannot_be_one_server_are_refused_with_the_reason),
+        cmocka_unit_test(
+            families_take_turns_beginning_with_that_of_the_first_address),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
