@@ -115,7 +115,7 @@ vc__addresses_parse(struct vc__target targets[VC__ADDRESSES_MAX], unsigned *n,
 /* --- the order ------------------------------------------------------------ */
 
 /* Fills `families` with those of the places, each once, in the order in which
- * they appear. Returns their number. For vc__addresses_interleave(). */
+ * they appear. Returns their number. For run_interleave(). */
 static unsigned
 families_find(const struct vc__place *places, unsigned n, sa_family_t *families)
 {
@@ -134,7 +134,7 @@ families_find(const struct vc__place *places, unsigned n, sa_family_t *families)
 
 /* Moves the first of the places from `at` on that is of this family to `at`;
  * those between keep their order. Returns false if there is none. For
- * vc__addresses_interleave(). */
+ * run_interleave(). */
 static bool
 family_pull(struct vc__place *places, unsigned n, unsigned at,
             sa_family_t family)
@@ -152,12 +152,24 @@ family_pull(struct vc__place *places, unsigned n, unsigned at,
     return true;
 }
 
-void
-vc__addresses_interleave(struct vc__place *places, unsigned n)
+/* For vc__addresses_interleave(): orders places of one transport. */
+static void
+run_interleave(struct vc__place *places, unsigned n)
 {
     sa_family_t families[VC__ADDRESSES_MAX];
     unsigned m = families_find(places, n, families);
 
     for (unsigned at = 0, turn = 0; at < n; turn++)
         at += family_pull(places, n, at, families[turn % m]);
+}
+
+void
+vc__addresses_interleave(struct vc__place *places, unsigned n)
+{
+    for (unsigned i = 0, end; i < n; i = end) {
+        end = i + 1;
+        while (end < n && places[end].transport == places[i].transport)
+            end++;
+        run_interleave(&places[i], end - i);
+    }
 }

@@ -29,9 +29,10 @@ bool vc__addresses_get(const char *text, unsigned i,
 enum vc_status vc__addresses_parse(struct vc__target targets[VC__ADDRESSES_MAX],
                                    unsigned *n, const char *text);
 
-/* Orders the places so that the families of their addresses take turns,
- * beginning with that of the first (RFC 8305, section 4). Within a family the
- * order stays. n: VC__ADDRESSES_MAX at most. */
+/* Orders places of one transport that follow each other so that the families of
+ * their addresses take turns, beginning with that of the first (RFC 8305,
+ * section 4). Within a family the order stays, and so does that of transports.
+ * n: VC__ADDRESSES_MAX at most. */
 void vc__addresses_interleave(struct vc__place *places, unsigned n);
 
 #endif

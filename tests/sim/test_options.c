@@ -68,6 +68,7 @@ static const struct row rows[] = {
     OF_CHANNEL(keepalive_ms, 100, 3600000, VC_KEEPALIVE_OFF),
     OF_CHANNEL(max_attempts, 1, 100, NONE),
     OF_CHANNEL(retry_backoff_ms, 1, 60000, NONE),
+    OF_CHANNEL(connect_delay_ms, 100, 2000, NONE),
 
     OF_SERVER(max_message, 4 * KIB, GIB / 4, NONE),
     OF_SERVER(max_links, 1, 65536, NONE),

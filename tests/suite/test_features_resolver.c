@@ -7,7 +7,9 @@
 #include "tests/suite/resolved.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <verbcall/cancel.h>
 #include <verbcall/stream.h>
@@ -509,6 +511,44 @@ what_waited_for_servers_that_cannot_be_reached_says_why(void **state)
     vc_runtime_free(w.runtime);
 }
 
+/* --- a server with several addresses --------------------------------------- */
+
+/* Server 0, which listens at shm:resolved-PID, too; nobody listens at the first
+ * address. */
+static void
+a_server_is_reached_at_the_first_of_its_addresses_that_answers(void **state)
+{
+    struct vc_endpoint e = VC_ENDPOINT_INIT;
+    char shm[40], target[VC_ENDPOINT_TARGET_MAX + 1], text[400];
+    struct resolved w;
+    unsigned by;
+
+    (void)state;
+    resolved_start(&w, NULL);
+    snprintf(shm, sizeof shm, "shm:resolved-%u", (unsigned)getpid());
+    assert_status(VC_OK, vc_server_listen(w.servers[0].server, shm));
+    for (unsigned round = 0; round < 2; round++) {
+        const char *own = w.servers[0].target;
+
+        snprintf(target, sizeof target, "tcp://127.0.0.1:1|%s|%s",
+                 round == 0 ? shm : own, round == 0 ? own : shm);
+        e.target = target;
+        assert_status(VC_OK, vc_resolver_set(app.resolver, &e, 1));
+        assert_status(VC_OK, resolved_call(&w, NULL, &by));
+        assert_int_equal(0, by);
+        snprintf(text, sizeof text,
+                 "server 1 of 1, %s: ready\n%s to %s: ", target,
+                 round == 0 ? "shm" : fixture_scheme(),
+                 round == 0            ? shm
+                 : fixture_has_names() ? own
+                                       : strstr(own, "//") + 2);
+        resolved_described(&w, text);
+        assert_int_equal(round + 1, resolved_counters(&w).links_made);
+        assert_status(VC_OK, resolved_set(&w, "1"));
+    }
+    resolved_stop(&w);
+}
+
 #define T(name) cmocka_unit_test(name)
 
 int
@@ -524,6 +564,7 @@ main(void)
         T(wait_for_ready_says_at_its_deadline_what_was_wrong),
         T(a_failure_once_there_are_servers_changes_nothing),
         T(what_waited_for_servers_that_cannot_be_reached_says_why),
+        T(a_server_is_reached_at_the_first_of_its_addresses_that_answers),
     };
 
     return fixture_main(tests);

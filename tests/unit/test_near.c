@@ -54,6 +54,16 @@ loopback_is_here(void **state)
     assert_int_equal(0, tier_of("tcp://[::1]:1", ""));
 }
 
+static void
+a_server_is_here_if_one_of_its_addresses_is(void **state)
+{
+    (void)state;
+    assert_int_equal(0, tier_of("tcp://192.0.2.1:1|shm:a", ""));
+    assert_int_equal(0, tier_of("tcp://127.0.0.1:1|tcp://192.0.2.1:1", ""));
+    assert_int_equal(1, tier_of("tcp://192.0.2.1:1|tcp://a:1", "rack-7"));
+    assert_int_equal(2, tier_of("tcp://192.0.2.1:1|tcp://a:1", ""));
+}
+
 /* All of 127/8 leads to this machine, though it has one address of it. */
 static void
 any_loopback_address_is_here(void **state)
@@ -151,6 +161,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         T(shared_memory_and_inproc_are_here),
         T(loopback_is_here),
+        T(a_server_is_here_if_one_of_its_addresses_is),
         T(any_loopback_address_is_here),
         T(an_address_of_this_machine_is_here),
         T(the_name_of_this_machine_is_here),

@@ -323,8 +323,8 @@ addresses_that_cannot_be_one_server_are_refused_with_the_reason(void **state)
     assert_non_null(strstr(vc_error(), "longer than 319 bytes in all"));
 }
 
-/* Orders addresses that are written as their families: '4', '6' and 'u' of
- * AF_UNIX, each with a number. */
+/* Orders addresses that are written as their families, '4' or '6', and a letter
+ * each: those with a capital letter are of another transport. */
 static void
 interleaved_is(const char *before, const char *after)
 {
@@ -334,16 +334,15 @@ interleaved_is(const char *before, const char *after)
 
     memset(places, 0, sizeof places);
     for (unsigned i = 0; i < n; i++) {
-        char family = before[2 * i];
+        const char *one = before + (size_t)2 * i;
 
-        places[i].addr.ss_family = family == '4'   ? AF_INET
-                                   : family == '6' ? AF_INET6
-                                                   : AF_UNIX;
-        memcpy((char *)&places[i].addr + 8, before + 2 * i, 2);
+        places[i].transport = one[1] < 'a' ? vc__transports[0] : NULL;
+        places[i].addr.ss_family = one[0] == '4' ? AF_INET : AF_INET6;
+        memcpy((char *)&places[i].addr + 8, one, 2);
     }
     vc__addresses_interleave(places, n);
     for (unsigned i = 0; i < n; i++)
-        memcpy(text + 2 * i, (char *)&places[i].addr + 8, 2);
+        memcpy(text + (size_t)2 * i, (char *)&places[i].addr + 8, 2);
     text[2 * n] = '\0';
     assert_string_equal(after, text);
 }
@@ -359,7 +358,16 @@ families_take_turns_beginning_with_that_of_the_first_address(void **state)
     interleaved_is("4a4b6c6d", "4a6c4b6d");
     interleaved_is("6a6b6c4d", "6a4d6b6c");
     interleaved_is("4a6b4c6d", "4a6b4c6d");
-    interleaved_is("ua4b4c6d6eufuguh", "ua4b6duf4c6euguh");
+    interleaved_is("4a4b4c6d6e6f6g6h", "4a6d4b6e4c6f6g6h");
+}
+
+static void
+families_take_turns_within_a_transport_only(void **state)
+{
+    (void)state;
+    interleaved_is("4A4B6c", "4A4B6c");
+    interleaved_is("4A4B6C4d4e6f", "4A6C4B4d6f4e");
+    interleaved_is("4A4b6C", "4A4b6C");
 }
 
 int
@@ -385,6 +393,7 @@ main(void)
             addresses_that_cannot_be_one_server_are_refused_with_the_reason),
         cmocka_unit_test(
             families_take_turns_beginning_with_that_of_the_first_address),
+        cmocka_unit_test(families_take_turns_within_a_transport_only),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
