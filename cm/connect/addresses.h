@@ -5,8 +5,8 @@
  * and the order in which they are tried (gRPC's A61, "endpoint"). What is tried
  * when is the plan of cm/connect/dial.h. Pure; any thread.
  *
- * Called by: rpc/balance/target_opts.c (parse), cm/pool/pool_lookup.c (parse,
- * interleave), rpc/balance/near.c (get). */
+ * Called by: addresses.c (get), rpc/balance/near.c (get), cm/pool/pool_lookup.c
+ * (parse, interleave), rpc/balance/target_opts.c (parse). */
 #ifndef VC_CM_ADDRESSES_H
 #define VC_CM_ADDRESSES_H
 

@@ -6,7 +6,7 @@
  * are made on the program's thread, when a channel or server is made. Pure but
  * for vc__choice_allowed(); any thread.
  *
- * Called by: rpc/balance/target_opts.c (make, allowed, require),
+ * Called by: rpc/balance/target_opts.c (make, allowed, require, has),
  * rpc/server/server.c (make, allowed), cm/pool/pool_describe.c (rank),
  * cm/pool/upgrade.c (rank, has), rpc/server/server_listen.c (rank, has),
  * choice.c (has), cm/pool/pool_connect.c (has). */

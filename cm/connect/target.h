@@ -6,13 +6,14 @@
  * servers and vc_probe() call the functions on the program's thread. Pools,
  * links, and servers that redirect a client call them on the holder.
  *
- * Called by: rpc/balance/near.c (parse), rpc/balance/target_opts.c (parse,
- * reaches, address_parse), rpc/probe.c (parse, lookup, reaches),
- * rpc/server/redirect.c (parse, reaches), rpc/server/server_listen.c (parse,
- * reaches), rpc/balance/ejections.c (text), rpc/balance/servers.c (text),
+ * Called by: addresses.c (parse), rpc/balance/near.c (parse), rpc/probe.c
+ * (parse, lookup, reaches), rpc/server/redirect.c (parse, reaches),
+ * rpc/server/server_listen.c (parse, reaches), cm/pool/pool_describe.c (text),
+ * rpc/balance/ejections.c (text), rpc/balance/servers.c (text),
  * rpc/client/attempts.c (text), rpc/stream/stream.c (text),
- * cm/link/link_connect.c (reaches), cm/pool/pool_connect.c (lookup_start,
- * lookup_cancel, lookup_free), target.c (lookup_free), many files (numeric). */
+ * cm/link/link_connect.c (reaches), rpc/balance/target_opts.c (reaches,
+ * address_parse), cm/pool/pool_lookup.c (lookup_start, lookup_cancel,
+ * lookup_free), target.c (lookup_free), many files (numeric). */
 #ifndef VC_CM_TARGET_H
 #define VC_CM_TARGET_H
 

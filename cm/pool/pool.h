@@ -17,20 +17,22 @@
  * attempt_init, attempt_begin, attempt_is_under_way, health_refused,
  * health_update, peer_drop, attempt, hurry, waiters_take, waiters_wake,
  * upgrade_init, look, former_check), pool_link.c (refuse, requests_fail, grow,
- * count_replies, attempt_cancel, failed, health_update, peer_drop, launch,
- * push, is_wanted, attempt, hurry, waiters_take, waiters_wake, close_check,
- * upgrade_joined, upgrade_lost, upgrade_log, upgrade_unused, upgrade_cancel,
- * upgrade_suits, missed, look, former_check), client.c (refuse_soon,
- * requests_fail, want, grow), session.c (tidy, count_replies), upgrade.c
- * (count_one, attempt_hello, attempt_offer, log_transport, upgrade_log, missed,
- * link_new), rpc/client/attempt.c (count_one), session_reply.c (count_replies,
- * message_max), pool_health.c (health, attempt), rpc/balance/field.c (health,
- * prompt), rpc/balance/picker.c (health, calls, prompt), rpc/balance/picker.h
- * (health), rpc/balance/loads.c (readied), rpc/balance/changes.c
+ * count_replies, has_ways, attempt_cancel, failed, health_update, peer_drop,
+ * launch, push, is_wanted, attempt, hurry, waiters_take, waiters_wake,
+ * close_check, upgrade_joined, upgrade_lost, upgrade_log, upgrade_unused,
+ * upgrade_cancel, upgrade_suits, missed, look, former_check), client.c
+ * (refuse_soon, requests_fail, want, grow), session.c (tidy, count_replies),
+ * upgrade.c (count_one, attempt_hello, attempt_offer, log_transport,
+ * upgrade_log, missed, link_new), rpc/client/attempt.c (count_one),
+ * session_reply.c (count_replies, message_max), pool_health.c (health,
+ * attempt), rpc/balance/field.c (health, prompt), rpc/balance/picker.c (health,
+ * calls, prompt), rpc/balance/picker.h (health), rpc/balance/loads.c (readied),
+ * rpc/balance/changes.c
  * (nowhere_fail), pool_close.c (attempt_cancel, failed, peer_drop, close_check,
- * upgrade_cancel), pool_connect.c (failed, attempt, attempt_hello,
- * attempt_offer, missed, link_new), pool_nowhere.c (failed), peer.c
- * (health_update, starve), many files (count). */
+ * upgrade_cancel), pool_lookup.c (attempt_dial, lookup_cancel, failed,
+ * attempt), pool_connect.c (lookup, lookup_cancel, failed, attempt,
+ * attempt_hello, attempt_offer, missed, link_new), pool_nowhere.c (failed),
+ * peer.c (health_update, starve), many files (count). */
 #ifndef VC_CM_POOL_H
 #define VC_CM_POOL_H
 
@@ -271,6 +273,14 @@ static inline uint32_t
 vc__pool_message_max(const struct vc__pool *p)
 {
     return 1u << p->opts.log2_message;
+}
+
+/* True if the peer may be reached by another transport or at another address
+ * than that of its link. Constant: any thread, without the lock. */
+static inline bool
+vc__pool_has_ways(const struct vc__pool *p)
+{
+    return p->opts.choice.n > 1 || p->opts.target.all != NULL;
 }
 
 /* --- health: any thread, without the lock ------------------------------- */

@@ -424,8 +424,7 @@ link_broken(struct vc__pool *p, struct vc__pool_link *pl)
 static bool
 is_dead(const struct vc__pool *p, const struct vc__link *link)
 {
-    return link->silent && (link->stopped || (p->opts.choice.n < 2 &&
-                                              p->opts.target.all == NULL));
+    return link->silent && (link->stopped || !vc__pool_has_ways(p));
 }
 
 /* For pool_link_on_down(): true if a lost link is to be replaced: unless the

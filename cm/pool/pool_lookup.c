@@ -27,7 +27,7 @@ static void lookup_next(struct vc__pool *p);
 /* Adds the addresses of the target. Of several targets each gets an equal share
  * of the room. For lookup_next() and on_lookup(). */
 static void
-found_add(struct vc__pool_found *f, const struct vc__addrs *addrs)
+lookup_add(struct vc__pool_found *f, const struct vc__addrs *addrs)
 {
     unsigned share = VC__TARGET_ADDRS / f->n_targets;
 
@@ -40,7 +40,7 @@ found_add(struct vc__pool_found *f, const struct vc__addrs *addrs)
 /* The target that was looked up has no address, for this reason. For on_lookup()
  * and on_lookup_timer(). */
 static void __attribute__((format(printf, 2, 3)))
-found_miss(struct vc__pool_found *f, const char *format, ...)
+lookup_miss(struct vc__pool_found *f, const char *format, ...)
 {
     char text[VC_ERROR_SIZE];
     va_list args;
@@ -62,13 +62,13 @@ on_lookup_timer(struct vc__timer *timer)
 
     vc__lookup_cancel(p->attempt.lookup);
     p->attempt.lookup = NULL;
-    found_miss(f,
-               "the name %s was not resolved within %s of %u ms: see that the "
-               "name servers answer",
-               f->targets[f->at].host,
-               f->n_targets == 1 ? "the connect timeout"
-                                 : "its part of the connect timeout",
-               p->attempt.ms);
+    lookup_miss(f,
+                "the name %s was not resolved within %s of %u ms: see that the "
+                "name servers answer",
+                f->targets[f->at].host,
+                f->n_targets == 1 ? "the connect timeout"
+                                  : "its part of the connect timeout",
+                p->attempt.ms);
     f->at++;
     lookup_next(p);
 }
@@ -83,11 +83,12 @@ on_lookup(struct vc__lookup *lookup)
     vc__timer_stop(&p->engine->timers, &p->attempt.timer);
     p->attempt.lookup = NULL;
     if (lookup->addrs.n == 0)
-        found_miss(f,
-                   "no address of %s (%s): see that the name is right and that "
-                   "`getent hosts` knows it",
-                   lookup->target.host, lookup->text);
-    found_add(f, &lookup->addrs);
+        lookup_miss(
+            f,
+            "no address of %s (%s): see that the name is right and that "
+            "`getent hosts` knows it",
+            lookup->target.host, lookup->text);
+    lookup_add(f, &lookup->addrs);
     vc__lookup_free(lookup);
     f->at++;
     lookup_next(p);
@@ -150,7 +151,7 @@ lookup_next(struct vc__pool *p)
             lookup_begin(p);
             return;
         }
-        found_add(f, &addrs);
+        lookup_add(f, &addrs);
     }
     lookup_end(p);
 }

@@ -153,6 +153,7 @@ struct vc_channel_opts {
      * their load for 10 s, calls go by these reports, and the weights of the
      * resolver do not count. */
     const struct vc_load_opts *load;
+
     /* For a server with several addresses: milliseconds, 100..2000, default
      * 250, that an address has to answer before the next one is tried, too; but
      * no more than a quarter of what is left of connect_timeout_ms. The

@@ -7,9 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <verbcall/resolver.h>
+
 #include "cm/connect/addresses.h"
 #include "rpc/rdma_opts.h"
 #include "rpc/runtime.h"
+
+_Static_assert(VC__ADDRESSES_MAX == VC_ENDPOINT_ADDRESSES_MAX &&
+                   VC__ADDRESS_TEXT == VC_ENDPOINT_TARGET_MAX + 1,
+               "the limits of cm/ are those of the API");
 
 enum vc_status
 vc__target_opts_choose(struct vc__target_opts *o)

@@ -214,6 +214,62 @@ when_all_have_failed_the_call_says_why(void **state)
     pair_end(&w);
 }
 
+/* Those that are names are looked up; the others count if one is unknown. */
+static void
+an_address_may_be_a_name(void **state)
+{
+    static const char *const targets[] = {
+        "rdma://nobody:7471|rdma://b:7471",
+        "rdma://b:7471|rdma://nobody:7471",
+        "rdma://nobody:7471|rdma://" SECOND_ADDRESS ":7471",
+        "rdma://a:7471|rdma://b:7471",
+    };
+    struct vc_channel *channel;
+    struct pair w;
+
+    (void)state;
+    pair_begin(&w, 1, (struct vc_channel_opts)VC_CHANNEL_OPTS_INIT);
+    pair_serve(&w, 1, 0);
+    for (unsigned i = 0; i < sizeof targets / sizeof targets[0]; i++) {
+        assert_int_equal(
+            VC_OK, vc_channel_open(w.runtime, targets[i], NULL, &channel));
+        assert_int_equal(VC_OK, sim_echo(channel, 64, 1, 0, NULL));
+        connected_to(channel, "rdma", SECOND_ADDRESS);
+        vc_channel_close(channel);
+    }
+    assert_int_equal(
+        VC_OK, vc_channel_open(w.runtime, "rdma://nobody:7471|rdma://none:7471",
+                               NULL, &channel));
+    assert_int_equal(VC_UNAVAILABLE,
+                     vc_channel_connect(channel, &suite_probe_service));
+    assert_non_null(strstr(vc_error(), "no address of nobody"));
+    vc_channel_close(channel);
+    pair_end(&w);
+}
+
+static void
+channels_share_connections_if_all_addresses_are_the_same(void **state)
+{
+    struct vc_channel *same, *less;
+    struct pair w;
+
+    (void)state;
+    pair_begin(&w, 1, (struct vc_channel_opts)VC_CHANNEL_OPTS_INIT);
+    pair_serve(&w, 0, 0);
+    pair_call(&w);
+    assert_int_equal(VC_OK, vc_channel_open(w.runtime, TWO, NULL, &same));
+    assert_int_equal(VC_OK, sim_echo(same, 64, 1, 0, NULL));
+    assert_int_equal(1, counters_of(w.runtime).links_made);
+    assert_int_equal(VC_OK,
+                     vc_channel_open(w.runtime, "rdma://" FIRST_ADDRESS ":7471",
+                                     NULL, &less));
+    assert_int_equal(VC_OK, sim_echo(less, 64, 1, 0, NULL));
+    assert_int_equal(2, counters_of(w.runtime).links_made);
+    vc_channel_close(same);
+    vc_channel_close(less);
+    pair_end(&w);
+}
+
 /* --- the winner is lost ------------------------------------------------------ */
 
 /* The server at the second address is started again, so that both answer. */
@@ -311,6 +367,75 @@ a_call_goes_on_at_another_address_of_the_same_instance(void **state)
     }
 }
 
+/* Each address by each transport; nobody is at the first address. */
+static void
+addresses_of_vc_are_tried_by_all_transports(void **state)
+{
+    struct vc_channel_opts opts = networks_opts();
+    struct vc_channel *channel;
+    struct vc_runtime *runtime;
+    struct networks n;
+
+    (void)state;
+    for (uint64_t seed = 1; seed <= 2; seed++) {
+        sim_begin(seed, 2, getenv("TRACE") != NULL);
+        networks_make(&n, fake_host_local(), "10.9.1.1");
+        networks_serve(&n, 1);
+        if (seed == 2)
+            networks_lose(&n, FIRST, LOSS_PORT_THERE);
+        assert_int_equal(VC_OK, sim_runtime(&runtime, 1));
+        assert_int_equal(VC_OK,
+                         vc_channel_open(runtime,
+                                         "vc://10.9.0.9:7471|" NETWORKS_TARGET,
+                                         &opts, &channel));
+        assert_int_equal(VC_OK, sim_echo(channel, 64, 1, 0, NULL));
+        assert_true(networks_only(channel, seed == 1 ? "rdma" : "tcp"));
+        vc_channel_close(channel);
+        vc_runtime_free(runtime);
+        assert_true(sim_server_stop(&n.server));
+        assert_int_equal(0, fake_end());
+    }
+}
+
+/* Two devices of one host: one transport. Keepalive ends the link before the
+ * adapter does. */
+static void
+a_silent_host_is_resumed_at_another_address_of_one_transport(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        struct vc_channel_opts opts = VC_CHANNEL_OPTS_INIT;
+        struct caller c = {.tag = 7, .size = 64};
+        struct vc_runtime *runtime;
+        struct networks n;
+
+        sim_begin(seed, 2, getenv("TRACE") != NULL);
+        networks_make(&n, fake_host_local(), "10.9.1.1");
+        strcpy(n.server.target, "rdma://0.0.0.0:7471");
+        n.server.sleep_us = WORK_MS * MS;
+        networks_serve(&n, 1);
+        opts.keepalive_ms = 150;
+        assert_int_equal(VC_OK, sim_runtime(&runtime, 1));
+        assert_int_equal(
+            VC_OK, vc_channel_open(runtime,
+                                   "rdma://10.9.0.2:7471|rdma://10.9.1.2:7471",
+                                   &opts, &c.channel));
+        caller_begin(&c);
+        while (atomic_load(&sim_ran[7]) == 0)
+            fake_sleep_us(MS);
+        networks_lose(&n, FIRST, LOSS_CUT);
+        caller_join(&c);
+        assert_int_equal(1, counters_of(runtime).keepalive_dead);
+        assert_int_equal(VC_OK, c.status);
+        assert_int_equal(1, atomic_load(&sim_ran[7]));
+        connected_to(c.channel, "rdma", "10.9.1.2");
+        vc_channel_close(c.channel);
+        vc_runtime_free(runtime);
+        assert_true(sim_server_stop(&n.server));
+        assert_int_equal(0, fake_end());
+    }
+}
+
 #define T(name) cmocka_unit_test(name)
 
 int
@@ -322,9 +447,13 @@ main(void)
         T(the_second_is_tried_at_once_when_the_first_has_failed),
         T(the_first_to_connect_wins_and_the_other_attempt_is_cancelled),
         T(when_all_have_failed_the_call_says_why),
+        T(an_address_may_be_a_name),
+        T(channels_share_connections_if_all_addresses_are_the_same),
         T(the_winner_stays_until_it_is_lost_and_then_the_first_is_tried_first),
         T(a_session_is_never_resumed_at_another_instance),
         T(a_call_goes_on_at_another_address_of_the_same_instance),
+        T(addresses_of_vc_are_tried_by_all_transports),
+        T(a_silent_host_is_resumed_at_another_address_of_one_transport),
     };
 
     cmocka_set_test_filter(getenv("VC_TEST_ONLY"));

@@ -376,6 +376,7 @@ a_call_of_the_system_that_fails_is_told_as_what_it_is(void **state)
 
 /* A client that connects until it succeeds. */
 struct stubborn {
+    const char *target;
     atomic_bool good;
     atomic_uint mute; /* errors without a text */
 };
@@ -387,13 +388,11 @@ stubborn_main(void *arg)
     struct vc_runtime *runtime = NULL;
     struct vc_channel *channel = NULL;
     enum vc_status status = VC_UNKNOWN;
-    char target[80];
 
-    sim_target("svc", target);
     for (unsigned i = 0; i < TRIES && status != VC_OK; i++) {
         status = runtime == NULL ? sim_runtime(&runtime, 1) : VC_OK;
         if (status == VC_OK && channel == NULL)
-            status = vc_channel_open(runtime, target, NULL, &channel);
+            status = vc_channel_open(runtime, s->target, NULL, &channel);
         if (status == VC_OK)
             status = sim_echo(channel, 64, 1, 0, NULL);
         if (status != VC_OK && vc_error()[0] == '\0')
@@ -407,13 +406,13 @@ stubborn_main(void *arg)
 /* One address is silent, one is busy, one redirects. The nth call or allocation
  * fails. Returns false when there was no nth one. */
 static bool
-fails_at(unsigned nth, int err)
+fails_at(unsigned nth, int err, const char *target)
 {
     struct vc_server_opts busy_opts = VC_SERVER_OPTS_INIT;
     struct vc_server_opts moved_opts = VC_SERVER_OPTS_INIT;
     struct sim_server busy = {.opts = &busy_opts}, there = {.sleep_us = 0};
     struct sim_server moved = {.opts = &moved_opts};
-    struct stubborn s = {.good = false};
+    struct stubborn s = {.target = target};
     struct fake_process *p;
     bool struck;
 
@@ -448,15 +447,18 @@ fails_at(unsigned nth, int err)
 static void
 any_call_and_allocation_may_fail_while_several_addresses_are_tried(void **state)
 {
-    static const int errs[] = {0, ENOMEM};
+    static const int errs[] = {0, ENOMEM, 0};
+    static const char *const targets[] = {
+        "rdma://svc:7471", "rdma://svc:7471",
+        "rdma://svc:7471|rdma://10.9.0.4:7471"};
 
     (void)state;
     for (unsigned i = 0; i < sizeof errs / sizeof errs[0]; i++) {
         unsigned nth = 1;
 
-        while (fails_at(nth, errs[i]))
+        while (fails_at(nth, errs[i], targets[i]))
             nth++;
-        print_message("%u failures of %s\n", nth - 1,
+        print_message("%s: %u failures of %s\n", targets[i], nth - 1,
                       errs[i] == 0 ? "memory" : "calls");
         assert_true(nth > 20);
     }

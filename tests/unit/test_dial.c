@@ -76,6 +76,21 @@ the_delay_begins_anew_with_each_attempt(void **state)
 }
 
 static void
+a_failure_starts_the_next_attempt_while_others_are_under_way(void **state)
+{
+    struct vc__dial d;
+    unsigned first;
+
+    (void)state;
+    begin(&d, 4, 1);
+    first = expect_try(&d, T0, 1);
+    fail_silent(&d, expect_try(&d, T0 + HEAD, 2), T0 + HEAD + 1, "refused");
+    expect_try(&d, T0 + HEAD + 1, 3);
+    fail_silent(&d, first, T0 + HEAD + 2, "refused");
+    expect_try(&d, T0 + HEAD + 2, 4);
+}
+
+static void
 a_head_start_is_a_quarter_of_the_time_at_most(void **state)
 {
     struct vc__dial d;
@@ -463,6 +478,8 @@ main(void)
             the_next_address_is_tried_when_the_former_was_silent_for_its_head_start),
         cmocka_unit_test(the_head_start_is_what_the_owner_says),
         cmocka_unit_test(the_delay_begins_anew_with_each_attempt),
+        cmocka_unit_test(
+            a_failure_starts_the_next_attempt_while_others_are_under_way),
         cmocka_unit_test(a_head_start_is_a_quarter_of_the_time_at_most),
         cmocka_unit_test(the_next_address_is_tried_at_once_when_one_has_failed),
         cmocka_unit_test(a_late_look_does_not_try_all_addresses_at_once),
