@@ -16,6 +16,7 @@
 
 #include "transport/core/crew.h"
 #include "transport/core/engine.h"
+#include "transport/core/habit.h"
 
 #define SPIN_US  1000u
 #define PATIENCE 10000000u
@@ -29,6 +30,7 @@ struct job {
     struct vc__task post, task, finish;
     atomic_bool *go;
     atomic_bool began, kept, done;
+    struct vc__habit habit;
     struct vc__waiter *awaits; /* awaited first, on the engine */
 };
 
@@ -91,7 +93,8 @@ job_run(struct vc__task *task)
     struct job *j = caa_container_of(task, struct job, task);
     struct vc__engine *e = &j->bench->engine;
 
-    struct vc__handler_run *handler_run = vc__engine_release(e, NULL, NULL);
+    struct vc__handler_run *handler_run =
+        vc__engine_release(e, &j->habit, NULL);
 
     atomic_store(&j->began, true);
     if (j->awaits != NULL)
@@ -193,6 +196,7 @@ static void
 a_handler_that_waits_lends_the_engine_to_the_next(void **state)
 {
     struct bench *b = *state;
+    bool is_long;
 
     b->jobs[0].awaits = &b->waiter;
     assert_int_equal(0, vc__crew_start(&b->crew, 4));
@@ -200,12 +204,14 @@ a_handler_that_waits_lends_the_engine_to_the_next(void **state)
     assert_true(becomes_true(&b->jobs[0].began));
     job_post(b, 1, &b->go);
     assert_true(becomes_true(&b->jobs[1].began));
+    is_long = vc__habit_is_long(&b->jobs[0].habit);
 
     b->task.run = let_go;
     vc__engine_post(&b->engine, &b->task);
 
     assert_true(becomes_true(&b->jobs[0].done));
     assert_true(becomes_true(&b->jobs[1].done));
+    assert_true(is_long);
 }
 
 static void

@@ -13,6 +13,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "transport/core/habit.h"
 #include "transport/core/handoff.h"
 
 /* Polls between two readings of the clock, whatever they find. */
@@ -135,7 +136,7 @@ vc__engine_release(struct vc__engine *e, struct vc__habit *habit,
     s->failed = false;
     if (s->lost)
         return s;
-    e->habit = habit;
+    e->habit = s->habit = habit;
     e->share = s->share = share;
     vc__handler_run_release(s);
     return s;
@@ -167,12 +168,17 @@ vc__engine_handled(struct vc__engine *e, uint64_t now)
 
 /* For engine_run_handlers(): the holder waits in a handler while others are
  * ready. True: a crew thread is the holder now, and runs them. False: there is
- * none. */
+ * none. Handlers of a method that waits so take a thread each, as if they were
+ * taken over: its habit is told before the next one begins. */
 static bool
 engine_lend(struct vc__engine *e)
 {
+    const struct vc__handler_run *s = vc__handler_run_of(e);
+
     if (e->crew == NULL)
         return false;
+    if (!s->lost && s->habit != NULL)
+        vc__habit_was_long(s->habit);
     e->depth--;
     if (vc__crew_lend(e->crew, e))
         return true;

@@ -5,18 +5,20 @@
  * blocked and was taken over (transport/core/handoff.h), the next ones of its
  * method begin on a thread of the crew, until some in a row were quick. This
  * may also be fixed once and for all. A second hint says whether handlers tend
- * to be taken over at all, as handlers do that use the processor for long. Two
+ * to be taken over at all, as handlers do that use the processor for long, or
+ * to lend the engine while they wait. Two
  * bytes per method, written now and then, read at each call. Any thread:
  *
  * - the holder asks (blocks, is_long) before it begins a handler, and records
  *   one that has returned and still had its engine (was_quick);
  * - the watcher, under the crew's lock, records a handler that it takes the
- *   engine from (was_long, blocked);
+ *   engine from (was_long, blocked); and the thread of a handler that waits one
+ *   that lends the engine (was_long);
  * - the thread of a handler that began on the crew records it when it has
  *   returned (ran, was_quick).
  *
  * Called by: rpc/server/service.c (fix), rpc/server/server_handler.c (blocks,
- * is_long, was_quick, ran), crew.c (was_long, blocked). */
+ * is_long, was_quick, ran), crew.c (was_long, blocked), engine.c (was_long). */
 #ifndef VC_TRANSPORT_HABIT_H
 #define VC_TRANSPORT_HABIT_H
 
@@ -64,7 +66,7 @@ vc__habit_is_fixed(signed char blocks)
     return blocks == VC__HABIT_ALWAYS || blocks == VC__HABIT_NEVER;
 }
 
-/* True if a run was taken over lately. False for methods whose handlers may not
+/* True if a run was taken over, or lent the engine, lately. False for methods whose handlers may not
  * begin on the crew. */
 static inline bool
 vc__habit_is_long(const struct vc__habit *h)
@@ -74,7 +76,8 @@ vc__habit_is_long(const struct vc__habit *h)
                VC__HABIT_NEVER;
 }
 
-/* Records a run that was taken over, whether it blocked or not. */
+/* Records a run that was taken over, whether it blocked or not, or that lends
+ * the engine. */
 static inline void
 vc__habit_was_long(struct vc__habit *h)
 {

@@ -22,6 +22,7 @@ vc__handler_run_open(struct vc__handler_run *s, struct vc__engine *e)
 {
     s->engine = e;
     s->share = NULL;
+    s->habit = NULL;
     s->lost = s->failed = false;
     /* Relaxed: a hint for the watcher. */
     if (number == 0)

@@ -26,6 +26,7 @@
 #include <stdint.h>
 
 struct vc__engine;
+struct vc__habit;
 struct vc__share;
 
 /* A thread's run of an engine's handlers, on the thread's stack. One thread may
@@ -34,6 +35,7 @@ struct vc__handler_run {
     struct vc__engine *engine;
     struct vc__handler_run *outer;
     struct vc__share *share; /* of the handler; NULL: none */
+    struct vc__habit *habit; /* of its method; NULL: none */
     uint64_t run;            /* engine->run while the handler runs */
     bool lost;               /* another thread has the engine; the share has
                               * this */
