@@ -26,6 +26,7 @@
 #define VC__TEXT_CLOSED    "the channel was closed"
 /* Followed by " within" and the timeout. */
 #define VC__TEXT_NOWHERE "the channel's servers were not known"
+#define VC__TEXT_WAITS   "the channel's policy had no server for it"
 
 /* After the names: the timeout in milliseconds, and the last attempt's
  * error. */

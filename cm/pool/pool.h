@@ -69,6 +69,7 @@ struct vc__pool_opts {
     struct sockaddr_storage source; /* to connect from; AF_UNSPEC: any */
     struct vc__wire_opts wire;
     bool nowhere; /* see "nowhere" below; not shared */
+    bool recalls; /* the same */
 };
 
 /* A thread that waits for a link. */
@@ -337,6 +338,10 @@ vc__pool_prompt(struct vc__pool *p, const struct vc_service *service,
 /* A pool of the option `nowhere` has no target. Calls wait in it, as for a
  * link, until the servers are known, or cannot be found out. It begins with
  * waiting. Both functions: any thread, without locks.
+ *
+ * With the option `recalls` calls wait in it for a while only: 10 ms after one
+ * has begun to wait, the pool ends all of them with VC_UNAVAILABLE, "not
+ * executed", and they may choose a server again.
  *
  * Ends the calls with this error, now on the holder, and later ones at once;
  * those that wait were not executed, and may go to the servers. */

@@ -2,13 +2,18 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * A pool that leads nowhere: calls wait in it until a resolver has found the
- * servers of their channel. See cm/pool/pool.h, "nowhere". Such a pool seems to
- * be connecting; the holder is never asked to connect. */
+ * servers of their channel, or, if it recalls them, until they are to choose a
+ * server again. See cm/pool/pool.h, "nowhere". Such a pool seems to be
+ * connecting; the holder is never asked to connect. */
 #include "cm/pool/pool.h"
+
+#define RECALL_US UINT64_C(10000)
 
 void
 vc__pool_nowhere_init(struct vc__pool *p)
 {
+    if (p->opts.recalls)
+        return; /* the first call that waits begins an attempt */
     p->attempting = true;
     atomic_store_explicit(&p->health, VC__POOL_CONNECTING,
                           memory_order_relaxed); /* nobody else knows it yet */
@@ -30,6 +35,38 @@ vc__pool_nowhere_fail(struct vc__pool *p, const struct vc__error *why)
     pthread_mutex_unlock(&p->lock);
 }
 
+/* Ends the calls that wait, for nowhere_wait(), on the holder; those that come
+ * later wait again. */
+static void
+nowhere_recall(struct vc__pool *p)
+{
+    struct vc__error why;
+
+    vc__error_put(&why, VC_UNAVAILABLE,
+                  "the policy of the channel has no server for it");
+    vc__pool_failed(p, &why);
+    pthread_mutex_lock(&p->lock);
+    p->not_before = 0;
+    vc__backoff_reset(&p->backoff);
+    pthread_mutex_unlock(&p->lock);
+}
+
+/* fire() of the timer of nowhere_wait(). */
+static void
+nowhere_on_timer(struct vc__timer *timer)
+{
+    nowhere_recall(caa_container_of(timer, struct vc__pool, attempt.timer));
+}
+
+/* For vc__pool_nowhere_end(), on the holder: a call has begun to wait. */
+static void
+nowhere_wait(struct vc__pool *p)
+{
+    if (!vc__timer_start(&p->engine->timers, &p->attempt.timer,
+                         vc__now() + RECALL_US, nowhere_on_timer))
+        nowhere_recall(p); /* no memory: at once */
+}
+
 void
 vc__pool_nowhere_end(struct vc__pool *p)
 {
@@ -37,6 +74,10 @@ vc__pool_nowhere_end(struct vc__pool *p)
 
     if (p->closing)
         return;
+    if (p->opts.recalls) {
+        nowhere_wait(p);
+        return;
+    }
     pthread_mutex_lock(&p->lock);
     why = p->failure;
     pthread_mutex_unlock(&p->lock);

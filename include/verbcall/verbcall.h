@@ -16,6 +16,7 @@
 #include <verbcall/log.h>
 #include <verbcall/metadata.h>
 #include <verbcall/outlier.h>
+#include <verbcall/policy.h>
 #include <verbcall/probe.h>
 #include <verbcall/protobuf_c.h>
 #include <verbcall/rdma.h>

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <urcu-bp.h>
 
+#include "rpc/balance/custom.h"
 #include "rpc/balance/resolver.h"
 #include "rpc/runtime.h"
 #include "transport/core/log.h"
@@ -122,7 +123,8 @@ set_fill(struct vc__changes *ch, struct vc__server_set *set, unsigned n,
     }
     if (vc__server_set_arrange(set, ch->servers->picker.policy,
                                ch->servers->label))
-        return true;
+        return vc__custom_build(ch->servers->picker.custom, ch->servers->label,
+                                set);
     vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
     return false;
 }

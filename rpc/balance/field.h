@@ -10,13 +10,30 @@
 
 #include "rpc/balance/server_set.h"
 
+/* So many servers that a call has tried a policy of the program's own knows
+ * of. */
+#define VC__PICK_TRIED 8u
+
+/* What a call, or a stream, keeps for all of its choices. Its first three
+ * fields are zeroed at the beginning. */
+struct vc__pick_key {
+    bool hashed;     /* the call has a key for ring_hash: `hash` */
+    bool of_stream;  /* it is a stream's: see rpc/client/pick_facts.c */
+    uint8_t n_tried; /* counts on, to 255 */
+    uint64_t hash;
+    /* The last ones, only to be compared: they may be freed. Of a policy of the
+     * program's own. */
+    const struct vc__pool *tried[VC__PICK_TRIED];
+};
+
 /* What an attempt brings. */
 struct vc__pick {
     const struct vc_service *service;
     const struct vc__pool *before; /* where the one before went; or NULL */
     uint64_t now;
-    uint64_t seed; /* random for least_request; else perhaps the time */
-    uint64_t hash; /* for ring_hash; random if the call has no key */
+    uint64_t seed; /* random for least_request, and for ring_hash if the call
+                      has no key; else perhaps the time */
+    struct vc__pick_key *key;
 };
 
 /* How well a server suits: the lower the better. */

@@ -5,6 +5,7 @@
  * functions, directly or not, unless a comment says otherwise. */
 #include "rpc/balance/picker.h"
 
+#include "rpc/balance/custom.h"
 #include "transport/core/random.h"
 
 /* So often a server is drawn in turn, by weight, while it does not suit. */
@@ -181,7 +182,8 @@ least_request(struct vc__picker *k, const struct vc__server_set *set,
 static unsigned
 ring_hash(const struct vc__server_set *set, const struct vc__pick *pick)
 {
-    unsigned entry = vc__ring_find(set->ring, pick->hash);
+    unsigned entry = vc__ring_find(
+        set->ring, pick->key->hashed ? pick->key->hash : pick->seed);
     unsigned size = set->ring->size, best = 0, last = UINT32_MAX;
     enum vc__suits suits = VC__SUITS_SAME_FAILING;
 
@@ -212,7 +214,7 @@ vc__picker_pick(struct vc__picker *k, const struct vc__server_set *set,
     const struct vc__stride *stride;
     unsigned at = 0;
 
-    if (set->n == 1)
+    if (set->n == 1 && set->custom == NULL)
         return set->sub[0];
     switch (k->policy) {
     case VC__POLICY_PICK_FIRST:
@@ -234,6 +236,8 @@ vc__picker_pick(struct vc__picker *k, const struct vc__server_set *set,
     case VC__POLICY_NEAREST:
         at = round_robin(k, set, pick);
         break;
+    case VC__POLICY_CUSTOM:
+        return vc__custom_pick(k->custom, &k->at, set, pick);
     }
     return set->sub[at];
 }

@@ -15,17 +15,21 @@
 
 #include "rpc/balance/field.h"
 
+struct vc__custom;
+
 /* Zeroed, with the policy set. Any thread. */
 struct vc__picker {
     enum vc__policy policy;
-    atomic_uint at;    /* pick_first: the last choice; round_robin: the next */
+    atomic_uint at;    /* pick_first: the last choice; others: the next turn */
     atomic_bool whole; /* a hint: all servers were connected at the last look */
+    struct vc__custom *custom; /* a policy of the program's own; or NULL */
 };
 
 /* Returns the server for this attempt: one that is connected, rather not the
  * one before. If none is, one that may be soon: the call then waits for the
  * connection, or fails with what is wrong. Has servers connected that the
- * policy wants connected. */
+ * policy wants connected. A policy of the program's own may choose one that
+ * cannot be used: see rpc/balance/custom.h. */
 struct vc__subchannel *vc__picker_pick(struct vc__picker *k,
                                        const struct vc__server_set *set,
                                        const struct vc__pick *pick);

@@ -35,6 +35,17 @@ vc__policy_parse(enum vc__policy *policy, const char *name)
     return vc__fail(VC_INVALID_ARGUMENT,
                     "vc_channel_opts.policy: \"%.60s\" is none of pick_first, "
                     "round_robin, weighted_round_robin, least_request, "
-                    "ring_hash, priority, nearest",
+                    "ring_hash, priority, nearest, and no other policy of this "
+                    "name is registered",
                     name);
+}
+
+bool
+vc__policy_is_own(const char *name)
+{
+    for (unsigned i = 0; i < N_NAMES; i++) {
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    }
+    return false;
 }

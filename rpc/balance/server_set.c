@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rpc/balance/custom.h"
 #include "rpc/balance/near.h"
 
 struct vc__server_set *
@@ -34,6 +35,7 @@ vc__server_set_free(struct vc__server_set *set)
     vc__stride_free(set->by_load);
     free(set->weights);
     vc__ring_free(set->ring);
+    vc__custom_set_free(set->custom);
     free(set->tier_end);
     free(set->about);
     free(set);
@@ -171,6 +173,7 @@ vc__server_set_arrange(struct vc__server_set *set, enum vc__policy policy,
     case VC__POLICY_PICK_FIRST:
     case VC__POLICY_ROUND_ROBIN:
     case VC__POLICY_LEAST_REQUEST:
+    case VC__POLICY_CUSTOM:
         break;
     }
     return true;

@@ -16,6 +16,8 @@
 #include "rpc/balance/stride.h"
 #include "rpc/balance/subchannel.h"
 
+struct vc__custom_set;
+
 struct vc__server_set {
     unsigned n;                 /* at least 1 */
     struct vc__endpoint *about; /* what is said of each; NULL: nothing */
@@ -26,6 +28,8 @@ struct vc__server_set {
     _Atomic(const struct vc__stride *) in_use; /* one of the two, or NULL */
     float *weights;                            /* for vc__server_set_weigh() */
     struct vc__ring *ring;                     /* NULL: the policy needs none */
+    struct vc__custom_set
+        *custom; /* of a policy of the program's own; or NULL */
     /* Of priority and nearest: the servers lie by tiers, and tier i ends before
      * tier_end[i]. Of others there is one tier, and no array. */
     unsigned n_tiers;

@@ -9,6 +9,7 @@
 #include <urcu-bp.h>
 
 #include "rpc/balance/changes.h"
+#include "rpc/balance/custom.h"
 #include "rpc/balance/ejections.h"
 #include "rpc/balance/loads.h"
 #include "rpc/balance/target_list.h"
@@ -90,11 +91,11 @@ server_open(struct vc__servers *sv, struct vc__server_set *set,
 }
 
 /* For vc__servers_open(): what is said of the servers of a list: their targets.
- * NULL: of one server nothing is said; or memory is short. */
+ * NULL: nothing is said of the only one; or memory is short. */
 static struct vc__endpoint *
-about_new(unsigned n)
+about_new(const struct vc__servers *sv, unsigned n)
 {
-    return n == 1 ? NULL : calloc(n, sizeof(struct vc__endpoint));
+    return sv->only != NULL ? NULL : calloc(n, sizeof(struct vc__endpoint));
 }
 
 /* For vc__servers_open(): all servers of the target. After an error those that
@@ -111,6 +112,8 @@ servers_fill(struct vc__servers *sv, const char *target,
     if (status == VC_OK &&
         !vc__server_set_arrange(set, sv->picker.policy, sv->label))
         status = vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
+    if (status == VC_OK && !vc__custom_build(sv->picker.custom, sv->label, set))
+        status = vc__error_last()->status;
     return status;
 }
 
@@ -135,10 +138,12 @@ vc__servers_open(struct vc__servers *sv, struct vc__progress *progress,
     vc__servers_init(sv, progress);
     if (status != VC_OK)
         return status;
-    sv->only = n == 1 ? &sv->first : NULL;
-    about = about_new(n);
-    atomic_init(&sv->set,
-                about == NULL && n > 1 ? NULL : vc__server_set_new(n, about));
+    /* A policy of the program's own is asked even for one. */
+    sv->only = n == 1 && sv->picker.custom == NULL ? &sv->first : NULL;
+    about = about_new(sv, n);
+    atomic_init(&sv->set, about == NULL && sv->only == NULL
+                              ? NULL
+                              : vc__server_set_new(n, about));
     if (atomic_load(&sv->set) == NULL)
         return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
     status = servers_fill(sv, target, opts);
@@ -147,6 +152,25 @@ vc__servers_open(struct vc__servers *sv, struct vc__progress *progress,
     error = *vc__error_last();
     vc__servers_close(sv); /* other tasks may fail meanwhile */
     return vc__error_raise(&error);
+}
+
+enum vc_status
+vc__servers_place(struct vc__servers *sv, const struct vc__target_opts *opts)
+{
+    struct vc__pool_opts pool = opts->pool;
+    struct vc__subchannel *place;
+
+    pool.nowhere = pool.recalls = true;
+    pool.choice.n = 0;
+    place = vc__servers_add(sv, &pool);
+    if (place != NULL) {
+        CDS_INIT_LIST_HEAD(&place->node); /* for vc__changes_gone() */
+        sv->picker.custom->place = place;
+        return VC_OK;
+    }
+    vc__servers_shut(sv);
+    vc__servers_close(sv);
+    return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
 }
 
 /* --- for an attempt ------------------------------------------------------- */
@@ -367,6 +391,8 @@ vc__servers_cancel(struct vc__servers *sv, const void *owner)
 {
     const struct vc__server_set *set;
 
+    if (sv->picker.custom != NULL)
+        vc__subchannel_cancel(sv->picker.custom->place, owner);
     if (sv->changes != NULL) {
         vc__changes_cancel(sv->changes, owner);
         return;
@@ -383,6 +409,8 @@ vc__servers_close(struct vc__servers *sv)
 
     for (unsigned i = 0; i < set->n && set->sub[i] != NULL; i++)
         vc__subchannel_put(set->sub[i]);
+    if (sv->picker.custom != NULL && sv->picker.custom->place != NULL)
+        vc__subchannel_put(sv->picker.custom->place);
     servers_leave(sv);
     /* Ends with the disconnect handshakes, which have timers. */
     vc__engine_wait(sv->engine, &sv->no_more, VC__FOREVER);

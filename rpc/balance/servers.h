@@ -51,6 +51,13 @@ enum vc_status vc__servers_open(struct vc__servers *sv,
                                 const char *target,
                                 struct vc__target_opts *opts);
 
+/* The channel has a policy of the program's own, and its servers, or their
+ * resolver, are open: opens the place where calls wait (rpc/balance/custom.h).
+ * VC_RESOURCE_EXHAUSTED without memory; then all is closed. Called by
+ * vc_channel_open(). */
+enum vc_status vc__servers_place(struct vc__servers *sv,
+                                 const struct vc__target_opts *opts);
+
 /* Between these two the set does not change. For ejections.c and loads.c. */
 struct vc__server_set *vc__servers_enter(const struct vc__servers *sv);
 void vc__servers_exit(const struct vc__servers *sv);

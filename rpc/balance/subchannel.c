@@ -107,19 +107,24 @@ client_make(struct vc__subchannel *s, const struct vc_service *service,
 
 /* Called by a service's first call, in vc__subchannel_client(). A service has
  * one client, which keeps the channel's quota, even if several threads make
- * that call at a time. NULL if memory is short. */
+ * that call at a time. NULL, with the error as this thread's last, if
+ * memory is short, or the attempt is to fail. */
 static struct vc__client *
 client_add(struct vc__subchannel *s, const struct vc_service *service,
            const struct vc__client_opts *opts)
 {
     struct vc__client *cl;
 
+    if (s->pool == NULL) /* the refusal of rpc/balance/custom.h */
+        return NULL;
     pthread_mutex_lock(opts->lock);
     cl = client_find(first_client(s), service);
     if (cl == NULL)
         cl = client_make(s, service, opts);
     pthread_mutex_unlock(opts->lock);
-    if (cl != NULL && atomic_load(opts->closing))
+    if (cl == NULL)
+        vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
+    else if (atomic_load(opts->closing))
         vc__client_close(cl);
     return cl;
 }

@@ -59,8 +59,9 @@ struct vc__client_opts {
 bool vc__subchannel_open(struct vc__subchannel *s, struct vc__pools *pools,
                          const struct vc__pool_opts *opts);
 
-/* Returns the client of this service, made at first use; NULL if memory is
- * short. Called by vc__channel_pick(). */
+/* Returns the client of this service, made at first use; NULL, with the error
+ * as this thread's last, if memory is short, or s is the refusal of
+ * rpc/balance/custom.h. Called by vc__channel_pick(). */
 struct vc__client *vc__subchannel_client(struct vc__subchannel *s,
                                          const struct vc_service *service,
                                          const struct vc__client_opts *opts);

@@ -164,8 +164,7 @@ vc__attempt_copy(struct vc__attempt *u, const struct vc__attempt *of,
                      (unsigned)(of->method - of->service->methods), NULL,
                      ended);
     u->before = of->before;
-    u->hash = of->hash;
-    u->hashed = of->hashed;
+    u->key = of->key;
     u->request.send = copy;
     u->attempt = attempt;
     u->wants_all = of->wants_all;
@@ -253,8 +252,8 @@ vc__attempt_prepare_all(struct vc__attempt *u)
 {
     enum vc_status status;
 
-    u->hashed =
-        vc__channel_hash(u->channel, u->metadata, u->n_metadata, &u->hash);
+    u->key.hashed =
+        vc__channel_hash(u->channel, u->metadata, u->n_metadata, &u->key.hash);
     status = metadata_prepare(u);
     if (status == VC_OK)
         status = vc__attempt_prepare_message(u);
@@ -425,7 +424,8 @@ vc__attempt_init(struct vc__attempt *u, struct vc_channel *channel,
     u->priority = VC_PRIORITY_DEFAULT;
     u->attempt = 1;
     u->wants_all = false;
-    u->hashed = false;
+    u->key.hashed = u->key.of_stream = false;
+    u->key.n_tried = 0;
     u->packs = false;
     u->watch = NULL;
     u->packed = NULL;
@@ -490,10 +490,11 @@ vc__attempt_start(struct vc__attempt *u, uint64_t now, uint64_t due)
     u->client = vc__channel_client(u->channel, u->service);
     if (u->client == NULL)
         u->client = vc__channel_pick(u->channel, u->service, u->before, now,
-                                     u->hashed ? &u->hash : NULL, &u->held);
+                                     &u->key, &u->held);
     if (u->client == NULL) {
         u->before = NULL; /* it may be gone */
-        fail_unsent(u, VC_RESOURCE_EXHAUSTED, "out of memory");
+        u->answered = true;
+        fail_unsent(u, vc__error_last()->status, vc_error());
         return;
     }
     u->before = u->client->pool;

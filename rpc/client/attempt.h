@@ -52,8 +52,7 @@ struct vc__attempt {
     const struct vc_metadata *metadata; /* used until prepare returns */
     size_t n_metadata;
     uint32_t priority; /* enum vc_priority */
-    bool hashed;       /* the call has a key for ring_hash: */
-    uint64_t hash;
+    struct vc__pick_key key;
     bool wants_all;   /* keep the reply's metadata for a struct vc_result */
     bool packs;       /* pack in any case: both may be freed after prepare */
     unsigned attempt; /* number; 1: the first */
@@ -69,7 +68,7 @@ struct vc__attempt {
     struct vc__error error; /* VC_OK: there is a reply */
     struct vc__reply_metadata
         *reply_metadata; /* its metadata, if wants_all; or NULL */
-    bool answered;       /* the server has replied */
+    bool answered;       /* the server has replied, or there is none for it */
     bool has_pushback;   /* a failed reply has the server's pushback: */
     int32_t pushback_ms; /* wait so long; below 0: do not retry */
 };

@@ -155,6 +155,16 @@ vc__attempts_settle(const struct vc__attempts *a, struct vc__error *error)
         error->outcome = VC_OUTCOME_UNKNOWN;
 }
 
+/* For vc__attempts_expired(): what an attempt at this pool, or none, has waited
+ * for. */
+static const char *
+no_answer_of(const struct vc__pool *pool)
+{
+    if (pool == NULL || !pool->opts.nowhere)
+        return "no answer";
+    return pool->opts.recalls ? VC__TEXT_WAITS : VC__TEXT_NOWHERE;
+}
+
 void
 vc__attempts_expired(const struct vc__attempts *a, struct vc__attempt *u,
                      enum vc_outcome outcome)
@@ -165,10 +175,8 @@ vc__attempts_expired(const struct vc__attempts *a, struct vc__attempt *u,
     if (pool != NULL && !pool->opts.nowhere)
         vc__target_text(&pool->opts.target, target);
     vc__error_put(&u->error, VC_DEADLINE_EXCEEDED, "%s.%s: %s within %u ms%s%s",
-                  u->service->name, u->method->name,
-                  pool != NULL && pool->opts.nowhere ? VC__TEXT_NOWHERE
-                                                     : "no answer",
-                  a->ms, target[0] == '\0' ? "" : " from ", target);
+                  u->service->name, u->method->name, no_answer_of(pool), a->ms,
+                  target[0] == '\0' ? "" : " from ", target);
     u->error.outcome = outcome;
     if (outcome != VC_OUTCOME_NOT_EXECUTED)
         vc__servers_judge(&u->channel->servers, u->held, false);

@@ -177,11 +177,13 @@ call_renew(struct blocking *b, const struct what *w)
 {
     struct vc__attempt *u = &b->attempt;
     const struct vc__pool *before = u->before;
+    const struct vc__pick_key key = u->key;
     bool good;
 
     vc__attempt_release(u);
     good = call_prepare(b, u->channel, w, b->attempts.number) == VC_OK;
     u->before = before;
+    u->key = key;
     if (!good) {
         u->error = *vc__error_last();
         vc__text_name(&u->error, u->service->name, u->method->name);

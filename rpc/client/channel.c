@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "rpc/balance/changes.h"
+#include "rpc/balance/custom.h"
 #include "rpc/balance/ejections.h"
 #include "rpc/balance/load_opts.h"
 #include "rpc/balance/loads.h"
@@ -17,6 +18,7 @@
 #include "rpc/balance/resolver.h"
 #include "rpc/balance/target_opts.h"
 #include "rpc/client/async.h"
+#include "rpc/client/pick_facts.h"
 #include "rpc/codec/codec.h"
 #include "rpc/interceptor.h"
 #include "rpc/options.h"
@@ -112,7 +114,7 @@ balance_opts_take(struct vc_channel *c, const struct vc_channel_opts *opts,
                   struct judges *judges)
 {
     enum vc_status status =
-        vc__policy_parse(&c->servers.picker.policy, opts->policy);
+        vc__custom_choose(&c->servers.picker, opts->policy, vc__pick_facts_of);
 
     if (status == VC_OK)
         status = vc__outlier_opts_take(&judges->outlier, opts->outlier);
@@ -139,10 +141,13 @@ servers_open(struct vc_channel *c, const char *target,
         status = vc__resolver_type_find(&type, target);
     if (status != VC_OK)
         return status;
-    return type == NULL
-               ? vc__servers_open(&c->servers, c->progress, target, &common)
-               : vc__changes_open(&c->servers, c->progress, type, target,
-                                  &common);
+    status =
+        type == NULL
+            ? vc__servers_open(&c->servers, c->progress, target, &common)
+            : vc__changes_open(&c->servers, c->progress, type, target, &common);
+    if (status == VC_OK && c->servers.picker.custom != NULL)
+        status = vc__servers_place(&c->servers, &common);
+    return status;
 }
 
 /* For vc_channel_open(), when the servers are open: begins what judges them.
@@ -195,6 +200,7 @@ channel_free(struct vc_channel *c)
     vc__handle_fini(&c->handle);
     free(c->hash_metadata);
     free(c->servers.label);
+    vc__custom_free(c->servers.picker.custom);
     free(c);
 }
 
@@ -302,18 +308,18 @@ channel_random(struct vc_channel *c)
 __attribute__((noinline)) static struct vc__subchannel *
 subchannel_pick(struct vc_channel *c, const struct vc_service *service,
                 const struct vc__pool *before, uint64_t now,
-                const uint64_t *hash, struct vc__subchannel **held)
+                struct vc__pick_key *key, struct vc__subchannel **held)
 {
     enum vc__policy policy = c->servers.picker.policy;
     bool draws = policy == VC__POLICY_LEAST_REQUEST ||
-                 (policy == VC__POLICY_RING_HASH && hash == NULL);
+                 (policy == VC__POLICY_RING_HASH && !key->hashed);
     uint64_t seed = draws ? channel_random(c) : now;
     const struct vc__pick pick = {
         .service = service,
         .before = before,
         .now = now,
         .seed = seed,
-        .hash = hash == NULL ? seed : *hash,
+        .key = key,
     };
 
     return vc__servers_pick(&c->servers, &pick, held);
@@ -342,7 +348,7 @@ vc__channel_elsewhere(struct vc_channel *c, const struct vc__pool *before,
 struct vc__client *
 vc__channel_pick(struct vc_channel *c, const struct vc_service *service,
                  const struct vc__pool *before, uint64_t now,
-                 const uint64_t *hash, struct vc__subchannel **held)
+                 struct vc__pick_key *key, struct vc__subchannel **held)
 {
     struct vc__subchannel *s = c->servers.only;
     struct vc__client *client;
@@ -351,7 +357,7 @@ vc__channel_pick(struct vc_channel *c, const struct vc_service *service,
     if (s == NULL)
         s = vc__servers_quick(&c->servers, before);
     if (s == NULL)
-        s = subchannel_pick(c, service, before, now, hash, held);
+        s = subchannel_pick(c, service, before, now, key, held);
     client = vc__subchannel_client(s, service, &c->client_opts);
     if (client == NULL && *held != NULL) {
         vc__subchannel_put(*held);

@@ -41,7 +41,7 @@ vc__hedge_begin(struct vc_async *a)
     h = malloc(sizeof *h);
     a->hedge_ms = 0;
     /* Without an attempt under way no hedge is needed. */
-    if (h == NULL || !a->flying ||
+    if (h == NULL || !a->flying || a->attempt.client == NULL ||
         vc__throttle_is_on(&a->attempt.client->pool->throttle) ||
         !vc__attempt_copy(&h->attempt, &a->attempt, a->attempts.number + 1,
                           hedge_on_ended)) {

@@ -284,18 +284,21 @@ is_dropped(const struct vc__client_stream *c)
 }
 
 /* For stream_again_resume(): makes the CALL of the next attempt; to another
- * server if none was known before, or the former one was dropped. False if
- * memory is short. */
+ * server if none was known before, or the former one was dropped. False, with
+ * c->why, if there is none, or memory is short. */
 static bool
 stream_again_renew(struct vc__client_stream *c, uint64_t now)
 {
     bool nowhere = c->client->pool->opts.nowhere;
     struct renewed *r;
 
-    /* Its messages are parked, so no other thread uses the client. */
-    if ((nowhere || is_dropped(c)) && !vc__client_stream_pick(c, now))
-        return false;
     c->attempts.number += !nowhere;
+    /* Its messages are parked, so no other thread uses the client. */
+    if ((nowhere || is_dropped(c)) && !vc__client_stream_pick(c, now)) {
+        c->why = *vc__error_last();
+        vc__text_name(&c->why, c->stream.service, c->type->name);
+        return false;
+    }
     r = renewed_new(c);
     if (r == NULL)
         return false;
@@ -377,19 +380,23 @@ static void
 stream_again_resume(struct vc__client_stream *c)
 {
     struct vc_channel *channel = c->channel;
-    struct vc__error error = c->why;
+    struct vc__error error;
     uint64_t now = vc__now();
-    bool in_time = now < c->attempts.due;
+    bool in_time = now < c->attempts.due, nowhere;
 
     vc__channel_enter(channel);
     rest_leave(c);
-    if (!in_time)
-        vc__client_stream_waited(c, &error);
     if (in_time && stream_again_renew(c, now)) {
+        nowhere = c->client->pool->opts.nowhere;
         vc__client_start(c->client, &c->request);
         vc__client_stream_started(c);
-        parked_go(c);
+        /* A call that waits for a server has another client later. */
+        if (!nowhere)
+            parked_go(c);
     } else {
+        error = c->why;
+        if (!in_time)
+            vc__client_stream_waited(c, &error);
         vc__client_stream_end(
             c, in_time ? VC__STREAM_EV_LINK_LOST : VC__STREAM_EV_TIME_OVER,
             &error);

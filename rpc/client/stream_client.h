@@ -34,8 +34,7 @@ struct vc__client_stream {
     struct vc_channel *channel;
     struct vc__client *client;
     struct vc__subchannel *held; /* to put when the call has ended; or NULL */
-    bool hashed;                 /* the call has a key for ring_hash: */
-    uint64_t hash;
+    struct vc__pick_key key;
     const struct vc_service *of;
     const struct vc_method *type;
     bool given_up; /* the stream's lock: cancelled or expired */
@@ -105,7 +104,8 @@ enum vc_status vc__client_stream_limit(struct vc__client_stream *c,
                                        const struct vc_call_opts *opts,
                                        uint64_t now);
 
-/* Chooses a server: sets c->client, and c->held. False if memory is short.
+/* Chooses a server: sets c->client, and c->held. False, with the error as this
+ * thread's last, if there is none, or memory is short.
  * Called before the start, with the channel entered; and on the holder for a
  * further attempt of a call that waited until the servers were known. */
 bool vc__client_stream_pick(struct vc__client_stream *c, uint64_t now);

@@ -131,8 +131,8 @@ bool
 vc__client_stream_pick(struct vc__client_stream *c, uint64_t now)
 {
     struct vc__subchannel *held, *former;
-    struct vc__client *client = vc__channel_pick(
-        c->channel, c->of, NULL, now, c->hashed ? &c->hash : NULL, &held);
+    struct vc__client *client =
+        vc__channel_pick(c->channel, c->of, NULL, now, &c->key, &held);
 
     if (client == NULL)
         return false;
@@ -142,6 +142,7 @@ vc__client_stream_pick(struct vc__client_stream *c, uint64_t now)
     c->client = client;
     c->stream.target =
         client->pool->opts.nowhere ? NULL : &client->pool->opts.target;
+    c->stream.waits = client->pool->opts.recalls;
     pthread_mutex_unlock(&c->stream.lock);
     if (former != NULL)
         vc__subchannel_put(former);
@@ -204,10 +205,11 @@ stream_open_prepare(struct vc__client_stream *c,
     if (status != VC_OK)
         return status;
     c->of = service;
-    c->hashed = vc__channel_hash(c->channel, opts->metadata, opts->n_metadata,
-                                 &c->hash);
+    c->key.of_stream = true;
+    c->key.hashed = vc__channel_hash(c->channel, opts->metadata,
+                                     opts->n_metadata, &c->key.hash);
     if (!vc__client_stream_pick(c, now))
-        return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
+        return vc__error_last()->status;
     /* Until there are servers, no thread adds messages to the call. */
     c->parked = c->client->pool->opts.nowhere;
     return vc__client_stream_limit(c, opts, now);

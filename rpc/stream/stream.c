@@ -274,8 +274,10 @@ void
 vc__stream_late(struct vc_stream *s, struct vc__error *error)
 {
     char target[VC__TARGET_TEXT] = "";
+    bool waits;
 
     pthread_mutex_lock(&s->lock);
+    waits = s->waits;
     if (s->target != NULL)
         vc__target_text(s->target, target);
     pthread_mutex_unlock(&s->lock);
@@ -283,9 +285,9 @@ vc__stream_late(struct vc_stream *s, struct vc__error *error)
         vc__error_put(error, VC_DEADLINE_EXCEEDED,
                       "%s.%s: the deadline has passed", s->service, s->method);
     } else if (target[0] == '\0') {
-        vc__error_put(error, VC_DEADLINE_EXCEEDED,
-                      "%s.%s: " VC__TEXT_NOWHERE " within %u ms", s->service,
-                      s->method, s->timeout_ms);
+        vc__error_put(error, VC_DEADLINE_EXCEEDED, "%s.%s: %s within %u ms",
+                      s->service, s->method,
+                      waits ? VC__TEXT_WAITS : VC__TEXT_NOWHERE, s->timeout_ms);
     } else {
         vc__error_put(error, VC_DEADLINE_EXCEEDED,
                       "%s.%s: the stream to %s has not ended within %u ms",

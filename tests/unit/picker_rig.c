@@ -105,11 +105,12 @@ picker_rig_fresh(enum vc__policy policy)
 static unsigned
 pick_of(const struct vc__pool *before, uint64_t seed, uint64_t hash)
 {
+    struct vc__pick_key key = {.hashed = true, .hash = hash};
     const struct vc__pick pick = {.service = &service,
                                   .before = before,
                                   .now = 1,
                                   .seed = seed,
-                                  .hash = hash};
+                                  .key = &key};
 
     return (unsigned)(vc__picker_pick(&rig.picker, rig.set, &pick) - rig.subs);
 }

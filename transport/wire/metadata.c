@@ -325,6 +325,25 @@ vc__metadata_find(const struct vc_metadata *entries, size_t n, const char *key)
     return NULL;
 }
 
+bool
+vc__metadata_seek(const struct vc__metadata *m, const char *key,
+                  struct vc_metadata *found)
+{
+    size_t len = strlen(key);
+    const uint8_t *at = m->data;
+    struct entry e;
+
+    while (m->len > 0 && entry_next(&e, &at, m)) {
+        if (kind_of(&e) != INITIAL || e.key_len != len ||
+            memcmp(e.key, key, len) != 0)
+            continue;
+        *found =
+            (struct vc_metadata){.key = key, .value = e.value, .length = e.len};
+        return true;
+    }
+    return false;
+}
+
 const struct vc_metadata *
 vc__metadata_find_own(const struct vc__metadata_view *view, const char *key)
 {

@@ -127,6 +127,13 @@ const struct vc_metadata *vc__metadata_find(const struct vc_metadata *entries,
 const struct vc_metadata *
 vc__metadata_find_own(const struct vc__metadata_view *view, const char *key);
 
+/* Sets *found to the first of a program's own entries with this key, which is
+ * not copied, among packed ones that this process has checked; false if there
+ * is none. Its value is not followed by a NUL. Called for a policy of the
+ * program's own, when a request of a client is about to be sent. */
+bool vc__metadata_seek(const struct vc__metadata *m, const char *key,
+                       struct vc_metadata *found);
+
 /* --- numbers ----------------------------------------------------------- */
 
 /* Reads a value as a decimal number, which may be negative. Returns true with

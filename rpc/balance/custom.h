@@ -1,0 +1,77 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * A policy of the program's own on one channel (verbcall/policy.h): makes its
+ * state for each set of servers, and asks it for each attempt. Any thread,
+ * unless a comment says otherwise.
+ *
+ * Called by: rpc/client/channel.c (choose, free), servers.c (build), changes.c
+ * (build), picker.c (pick), server_set.c (set_free). */
+#ifndef VC_RPC_CUSTOM_H
+#define VC_RPC_CUSTOM_H
+
+#include <verbcall/policy.h>
+
+#include "rpc/balance/picker.h"
+
+/* What a policy may ask of the call. */
+struct vc__pick_facts {
+    const struct vc_method *method;
+    unsigned attempt;
+    struct vc__metadata metadata;
+};
+
+struct vc__custom {
+    const struct vc_policy_type *type;
+    char *config; /* or NULL */
+    /* Finds out about the call whose key this is. */
+    struct vc__pick_facts (*facts)(const struct vc__pick_key *key);
+
+    /* Where calls wait for a server: its pool leads nowhere, and recalls them
+     * (cm/pool/pool.h). Opened by vc__servers_place(). */
+    struct vc__subchannel *place;
+    /* Chosen for a call that is to fail: it has no pool, and one user, so it is
+     * never dropped. */
+    struct vc__subchannel refusal;
+};
+
+/* Of a set of servers: the policy's state, and what the policy knows of the
+ * servers, which points into the set. */
+struct vc__custom_set {
+    const struct vc_policy_type *type;
+    void *state;
+    const struct vc_endpoint **servers;
+    struct vc_endpoint about[];
+};
+
+/* Reads the option `policy`, into a zeroed picker: the name of one of the
+ * library, or of one that is registered, with its config. VC_INVALID_ARGUMENT
+ * if there is none, VC_RESOURCE_EXHAUSTED without memory. Called by
+ * vc_channel_open(). */
+enum vc_status
+vc__custom_choose(struct vc__picker *k, const char *policy,
+                  struct vc__pick_facts (*facts)(const struct vc__pick_key *));
+
+/* The channel is closed, or could not be opened. NULL is allowed. */
+void vc__custom_free(struct vc__custom *custom);
+
+/* All servers are in the set, which is not yet published: has the policy make
+ * its state. label: the channel's, or NULL. Without a policy, custom is NULL,
+ * and nothing is made. False, with the error as this thread's last, if that
+ * fails. On the thread that opens or changes the channel. */
+bool vc__custom_build(const struct vc__custom *custom, const char *label,
+                      struct vc__server_set *set);
+
+/* Has the state destroyed. Called when no thread reads the set any more. NULL
+ * is allowed. */
+void vc__custom_set_free(struct vc__custom_set *cs);
+
+/* Asks the policy. Returns a server; or custom->place, if the call is to wait;
+ * or custom->refusal, with the error as this thread's last, if it is to fail.
+ * turn: counts the choices. For vc__picker_pick(). */
+struct vc__subchannel *vc__custom_pick(struct vc__custom *custom,
+                                       atomic_uint *turn,
+                                       const struct vc__server_set *set,
+                                       const struct vc__pick *pick);
+
+#endif
