@@ -43,7 +43,7 @@ nowhere_recall(struct vc__pool *p)
     struct vc__error why;
 
     vc__error_put(&why, VC_UNAVAILABLE,
-                  "the policy of the channel has no server for it");
+                  "the channel's policy had no server for it");
     vc__pool_failed(p, &why);
     pthread_mutex_lock(&p->lock);
     p->not_before = 0;

@@ -284,8 +284,9 @@ tried_add(struct vc__pick_key *key, const struct vc__pool *pool)
 {
     key->tried[key->n_tried % VC__PICK_TRIED] = pool;
     /* Not back to 0: then none would count as tried. */
-    key->n_tried = key->n_tried == UINT8_MAX ? UINT8_MAX - VC__PICK_TRIED + 1
-                                             : key->n_tried + 1;
+    if (key->n_tried == UINT16_MAX)
+        key->n_tried -= VC__PICK_TRIED;
+    key->n_tried++;
 }
 
 /* The policy has chosen no server. */

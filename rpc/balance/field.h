@@ -14,12 +14,12 @@
  * of. */
 #define VC__PICK_TRIED 8u
 
-/* What a call, or a stream, keeps for all of its choices. Its first three
- * fields are zeroed at the beginning. */
+/* What a call, or a stream, keeps for all of its choices. The first three fields
+ * are zeroed at the beginning, by one instruction. */
 struct vc__pick_key {
-    bool hashed;     /* the call has a key for ring_hash: `hash` */
-    bool of_stream;  /* it is a stream's: see rpc/client/pick_facts.c */
-    uint8_t n_tried; /* counts on, to 255 */
+    bool hashed;      /* the call has a key for ring_hash: `hash` */
+    bool of_stream;   /* it is a stream's: see rpc/client/pick_facts.c */
+    uint16_t n_tried; /* counts on, to 65535 */
     uint64_t hash;
     /* The last ones, only to be compared: they may be freed. Of a policy of the
      * program's own. */

@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The policies of a channel whose servers a resolver names, with weights, load
- * reports, hash keys, priorities and labels. test_features_balance has lists
- * without any of that. */
+ * reports, hash keys, priorities and labels; own_cases.c has policies of the
+ * program's own. test_features_balance has lists without any of that. */
 #include "tests/suite/app_fleet.h"
 
 #include <pthread.h>
@@ -18,6 +18,8 @@
 
 #include "cm/link/schedule.h"
 #include "rpc/load_report.h"
+#include "tests/suite/own_cases.h"
+#include "tests/suite/own_policies.h"
 
 #define CALLS 300u
 #define KEYS  40u
@@ -544,10 +546,10 @@ draining_loses_no_call_by_any_policy(void **state)
     static const char *const policies[] = {
         "pick_first",    "round_robin", "weighted_round_robin",
         "least_request", "ring_hash",   "priority",
-        "nearest"};
+        "nearest",       "own:best"};
 
     (void)state;
-    for (unsigned p = 0; p < 7; p++) {
+    for (unsigned p = 0; p < 8; p++) {
         static struct app_fleet f;
         struct load l;
 
@@ -587,9 +589,18 @@ main(void)
         T(by_least_request_a_slow_server_gets_few_calls),
         T(weights_change_while_threads_call),
         T(draining_loses_no_call_by_any_policy),
+        T(calls_of_a_tenant_go_to_its_servers),
+        T(an_ejected_server_gets_none_by_a_policy_that_asks),
+        T(a_choice_that_is_none_fails_its_call_only),
+        T(a_call_that_a_policy_fails_is_retried),
+        T(a_call_that_is_to_wait_goes_when_there_is_a_server),
+        T(a_call_that_waits_ends_at_its_deadline),
+        T(calls_that_wait_end_with_their_channel),
+        T(a_further_attempt_knows_what_was_tried),
+        T(a_policy_that_there_is_not_opens_no_channel),
     };
 
-    if (!app_register())
+    if (!app_register() || !own_policies_register())
         return 1;
     return fixture_main(tests);
 }

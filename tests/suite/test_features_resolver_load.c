@@ -12,6 +12,8 @@
 
 #include <verbcall/stream.h>
 
+#include "tests/suite/own_policies.h"
+
 #define CALLERS  4u
 #define FLYING   8u /* asynchronous calls at a time */
 #define MESSAGES 6u
@@ -285,18 +287,48 @@ static void
 sets_in_a_hurry_lose_no_call(void **state)
 {
     static const char *const sets[] = {"012", "12", "0", "201", "1", "20"};
-    struct resolved w;
-    struct load l;
-    unsigned n;
+    static const char *const policies[] = {"round_robin", "own:best"};
 
     (void)state;
-    resolved_start(&w, "round_robin");
-    load_start(&l, &w);
-    for (unsigned i = 0; i < fixture_many(250, 20000); i++)
-        assert_status(VC_OK, resolved_set(&w, sets[i * 7 % 6]));
-    fixture_await(&l.ended, 500);
-    n = load_stop(&l);
-    assert_int_equal(n, served_by_all(&w));
+    own_policy_reset();
+    for (unsigned p = 0; p < 2; p++) {
+        struct resolved w;
+        struct load l;
+        unsigned n;
+
+        resolved_start(&w, policies[p]);
+        load_start(&l, &w);
+        for (unsigned i = 0; i < fixture_many(150, 10000); i++)
+            assert_status(VC_OK, resolved_set(&w, sets[i * 7 % 6]));
+        fixture_await(&l.ended, 500);
+        n = load_stop(&l);
+        assert_int_equal(n, served_by_all(&w));
+        resolved_stop(&w);
+    }
+    /* Each set of servers had its state. */
+    assert_int_equal(fixture_many(150, 10000), atomic_load(&own_policy.builds));
+    assert_int_equal(atomic_load(&own_policy.builds),
+                     atomic_load(&own_policy.destroys));
+}
+
+/* The first attempt waits at the gate of server 0. */
+static void
+a_hedge_goes_to_a_server_that_was_not_tried(void **state)
+{
+    Features__Order order = features_order(1, "");
+    Features__Report *report;
+    struct resolved w;
+
+    (void)state;
+    order.holds = 1;
+    resolved_start(&w, "own:untried");
+    assert_status(VC_OK, resolved_set(&w, "012"));
+    assert_status(VC_OK,
+                  features_work_look(w.channel, &order,
+                                     VC_CALL_OPTS(.hedge_ms = 20), &report));
+    assert_string_equal(" by 1", report->text);
+    assert_int_equal(2, report->attempt);
+    vc_message_free(report);
     resolved_stop(&w);
 }
 
@@ -308,7 +340,10 @@ main(void)
     const struct CMUnitTest tests[] = {
         T(servers_come_and_go_and_no_call_is_lost),
         T(sets_in_a_hurry_lose_no_call),
+        T(a_hedge_goes_to_a_server_that_was_not_tried),
     };
 
+    if (!own_policies_register())
+        return 1;
     return fixture_main(tests);
 }

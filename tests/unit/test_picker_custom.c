@@ -468,7 +468,7 @@ it_sees_where_the_last_eight_attempts_went(void **state)
 
     (void)state;
     channel_ready("seen", 10);
-    for (unsigned i = 0; i < 600; i++) {
+    for (unsigned i = 0; i < 70000; i++) {
         seen.picks = i % 10;
         pick_by(&key);
         for (unsigned k = 0; k < 10; k++) {

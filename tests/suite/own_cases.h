@@ -1,0 +1,19 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Tests of channels with policies of the program's own: of
+ * test_features_policies, which lists them. */
+#ifndef VC_TESTS_SUITE_OWN_CASES_H
+#define VC_TESTS_SUITE_OWN_CASES_H
+
+void calls_of_a_tenant_go_to_its_servers(void **state);
+void an_ejected_server_gets_none_by_a_policy_that_asks(void **state);
+void a_choice_that_is_none_fails_its_call_only(void **state);
+void a_call_that_a_policy_fails_is_retried(void **state);
+void a_call_that_is_to_wait_goes_when_there_is_a_server(void **state);
+void a_call_that_waits_ends_at_its_deadline(void **state);
+void calls_that_wait_end_with_their_channel(void **state);
+void a_further_attempt_knows_what_was_tried(void **state);
+void a_policy_that_there_is_not_opens_no_channel(void **state);
+
+#endif
