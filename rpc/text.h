@@ -6,12 +6,11 @@
  * Texts used in more than one place are here, so that one cause has one text.
  * Any thread.
  *
- * Called by: rpc/client/attempt.c (of_method, name), rpc/server/server_reply.c
- * (of_method), rpc/client/call.c (name, name_last), rpc/client/reply_error.c
- * (name), rpc/client/stream_client.c (name), text.c (name, without_names),
- * rpc/client/async.c (name_last), rpc/client/stream_open.c (name_last),
- * rpc/client/attempts.c (without_names), rpc/client/stream_again.c
- * (without_names). */
+ * Called by: rpc/client/attempt.c (of_method), rpc/server/server_reply.c
+ * (of_method), rpc/client/async.c (name_last), rpc/client/call.c (name_last),
+ * rpc/client/stream_open.c (name_last), rpc/client/attempts.c (without_names),
+ * rpc/client/stream_again.c (without_names), text.c (without_names), many files
+ * (name). */
 #ifndef VC_RPC_TEXT_H
 #define VC_RPC_TEXT_H
 

@@ -141,6 +141,15 @@ statics_have_names_of_their_own()
         { is_static = 0 }'
 }
 
+# The example of a policy in doc/balancing.md and in man/vc_policy.3.scd is the code of tests/suite/by_tenant.h.
+policy_example_agrees()
+{
+    sed -n '/^\/\* --- the example --- \*\/$/,/^\/\* --- its end --- \*\/$/p' tests/suite/by_tenant.h | sed '1d;$d' >"$scratch"
+    [ "$(wc -l <"$scratch")" -gt 40 ] || echo 'tests/suite/by_tenant.h has no example'
+    sed -n '/^\/\* How good a server/,/^};$/p' man/vc_policy.3.scd | diff "$scratch" -
+    sed -n '/^    \/\* How good a server/,/^    };$/p' doc/balancing.md | sed 's/^    //' | diff "$scratch" -
+}
+
 licensed()
 {
     sources | xargs grep -L 'SPDX-License-Identifier: BSD-2-Clause'
@@ -521,6 +530,7 @@ check heads_of_files_tell_the_thread heads_tell_threads
 check headers_list_those_who_call_them callers_fit
 check documents_name_what_there_is sh tests/names.sh
 check the_detail_pages_of_the_architecture_name_every_file files_agree
+check the_example_of_a_policy_is_the_one_that_is_tested policy_example_agrees
 check each_row_of_doc_outcomes_has_its_test outcomes_agree
 check the_table_of_misuses_in_doc_bad_input_is_that_of_its_tests misuses_agree
 check the_table_of_moments_in_doc_outcomes_is_that_of_its_test moments_agree

@@ -12,8 +12,8 @@
  * pool, link, engine.
  *
  * Called by: pools.c (init, shut, close, fini), rpc/balance/servers.c (connect,
- * count_one, health, health_name, describe), rpc/balance/subchannel.c (cancel),
- * pool.c (refuse, requests_fail, want, nowhere_end, nowhere_init, tally_open,
+ * count_one, health_name, describe), rpc/balance/subchannel.c (cancel), pool.c
+ * (refuse, requests_fail, want, nowhere_end, nowhere_init, tally_open,
  * attempt_init, attempt_begin, attempt_is_under_way, health_refused,
  * health_update, peer_drop, attempt, hurry, waiters_take, waiters_wake,
  * upgrade_init, look, former_check), pool_link.c (refuse, requests_fail, grow,
@@ -24,15 +24,14 @@
  * (refuse_soon, requests_fail, want, grow), session.c (tidy, count_replies),
  * upgrade.c (count_one, attempt_hello, attempt_offer, log_transport,
  * upgrade_log, missed, link_new), rpc/client/attempt.c (count_one),
- * session_reply.c (count_replies, message_max), pool_health.c (health,
- * attempt), rpc/balance/field.c (health, prompt), rpc/balance/picker.c (health,
- * calls, prompt), rpc/balance/picker.h (health), rpc/balance/loads.c (readied),
+ * session_reply.c (count_replies, message_max), pool_health.c (attempt), rpc/balance/custom.c (calls, prompt), rpc/balance/field.c (prompt),
+ * rpc/balance/picker.c (calls, prompt), rpc/balance/loads.c (readied),
  * rpc/balance/changes.c
  * (nowhere_fail), pool_close.c (attempt_cancel, failed, peer_drop, close_check,
  * upgrade_cancel), pool_lookup.c (attempt_dial, lookup_cancel, failed,
  * attempt), pool_connect.c (lookup, lookup_cancel, failed, attempt,
  * attempt_hello, attempt_offer, missed, link_new), pool_nowhere.c (failed),
- * peer.c (health_update, starve), many files (count). */
+ * peer.c (health_update, starve), many files (count, health). */
 #ifndef VC_CM_POOL_H
 #define VC_CM_POOL_H
 

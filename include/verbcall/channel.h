@@ -130,7 +130,9 @@ struct vc_channel_opts {
      * - "priority": round_robin among the servers of the lowest priority of
      *   which one can be reached;
      * - "nearest": round_robin among those of this host; if none can be reached
-     *   among those with this channel's label; then among the others.
+     *   among those with this channel's label; then among the others;
+     * - "NAME", "NAME:CONFIG": a policy of the program's own, see
+     *   verbcall/policy.h.
      * A stream stays with its server, also when it is tried again. */
     const char *policy;
 
@@ -208,7 +210,8 @@ struct vc_channel_opts {
  *                        transports or require
  * VC_UNIMPLEMENTED       the target needs a module that is not installed
  * VC_RESOURCE_EXHAUSTED  no memory
- * and what the open() of the target's resolver has returned */
+ * and what the open() of the target's resolver has returned, or the build() of
+ * a policy of the program's own */
 VC_API enum vc_status vc_channel_open(struct vc_runtime *runtime,
                                       const char *target,
                                       const struct vc_channel_opts *opts,

@@ -112,7 +112,9 @@ VC_API enum vc_status vc_resolver_register(const struct vc_resolver_type *type);
  * VC_INVALID_ARGUMENT   an endpoint is malformed, there are more than 1,024, or
  *                       none; vc_error() says which. The channel goes on with
  *                       the servers it has
- * VC_RESOURCE_EXHAUSTED no memory; the same */
+ * VC_RESOURCE_EXHAUSTED no memory; the same
+ * and what the build() of a policy of the program's own (verbcall/policy.h) has
+ * returned; the same */
 VC_API enum vc_status vc_resolver_set(struct vc_resolver *r,
                                       const struct vc_endpoint *endpoints,
                                       size_t n);

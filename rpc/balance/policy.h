@@ -4,7 +4,7 @@
  * The names of the policies by which a channel chooses a server: those of gRPC,
  * and nearest; and policies of the program's own. Any thread.
  *
- * Called by: rpc/client/channel.c (parse). */
+ * Called by: custom.c (all), policy_types.c (is_own). */
 #ifndef VC_RPC_POLICY_H
 #define VC_RPC_POLICY_H
 

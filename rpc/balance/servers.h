@@ -4,10 +4,11 @@
  * The servers of a channel: one, a list that stays as it is, or those that a
  * resolver names at the time (rpc/balance/changes.h). Any thread.
  *
- * Called by: rpc/client/channel.c (open, pick, quick, elsewhere, connect,
- * describe, count, shut, cancel, close), ejections.c (enter, exit), loads.c
- * (enter, exit), servers.c (enter, exit, init, add, close), changes.c (init,
- * add, close), rpc/client/attempt.c (judge), rpc/client/attempts.c (judge),
+ * Called by: rpc/client/channel.c (open, place, pick, quick, elsewhere,
+ * connect, describe, count, shut, cancel, close), ejections.c (enter, exit),
+ * loads.c (enter, exit),
+ * servers.c (enter, exit, init, add, shut, close), changes.c (init, add,
+ * close), rpc/client/attempt.c (judge), rpc/client/attempts.c (judge),
  * rpc/client/stream_client.c (judge). */
 #ifndef VC_RPC_SERVERS_H
 #define VC_RPC_SERVERS_H

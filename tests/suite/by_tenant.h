@@ -11,11 +11,11 @@
 
 #include <verbcall/policy.h>
 
-/* clang-format off */
 /* --- the example --- */
 /* How good a server is for a tenant: UINT32_MAX if it is another's. */
 static uint32_t
-tenant_rank(const struct vc_pick *pick, uint32_t i, const struct vc_metadata *tenant)
+tenant_rank(const struct vc_pick *pick, uint32_t i,
+            const struct vc_metadata *tenant)
 {
     const char *label = pick->servers[i]->label;
 
@@ -34,7 +34,7 @@ by_tenant_pick(void *state, struct vc_pick *pick)
     (void)state;
     if (!pick->metadata(pick, "tenant", &tenant)) {
         pick->status = VC_INVALID_ARGUMENT;
-        snprintf(pick->why, sizeof pick->why, "the call has no metadata \"tenant\"");
+        snprintf(pick->why, sizeof pick->why, "the call names no tenant");
         return VC_PICK_FAIL;
     }
     for (uint32_t i = 0; i < pick->n; i++) {
@@ -47,7 +47,7 @@ by_tenant_pick(void *state, struct vc_pick *pick)
         n += rank == best;
     }
     if (best == UINT32_MAX) {
-        snprintf(pick->why, sizeof pick->why, "there is no server for tenant %.*s",
+        snprintf(pick->why, sizeof pick->why, "no server is for tenant %.*s",
                  (int)tenant.length, (const char *)tenant.value);
         return VC_PICK_FAIL;
     }
@@ -59,9 +59,10 @@ by_tenant_pick(void *state, struct vc_pick *pick)
 }
 
 static const struct vc_policy_type by_tenant = {
-    .size = sizeof by_tenant, .name = "by_tenant", .pick = by_tenant_pick,
+    .size = sizeof by_tenant,
+    .name = "by_tenant",
+    .pick = by_tenant_pick,
 };
 /* --- its end --- */
-/* clang-format on */
 
 #endif

@@ -85,10 +85,10 @@ calls_of_a_tenant_go_to_its_servers(void **state)
         assert_status(VC_OK, tenant_call(&f, "other", streams));
         assert_int_equal(1 + streams, app_served_by(&f, 2));
         assert_status(VC_UNAVAILABLE, tenant_call(&f, "nobody", streams));
-        says("policy by_tenant: there is no server for tenant nobody");
+        says("policy by_tenant: no server is for tenant nobody");
         assert_int_equal(VC_OUTCOME_NOT_EXECUTED, vc_error_outcome());
         assert_status(VC_INVALID_ARGUMENT, tenant_call(&f, "", streams));
-        says(": the policy by_tenant: the call has no metadata");
+        says(": the policy by_tenant: the call names no tenant");
     }
     app_fleet_end(&f);
 }

@@ -6,8 +6,8 @@
  * splittable pseudorandom number generators", OOPSLA 2014). Pure; the seed's
  * owner serialises: the holder, a lock of the owner, or a seed on the stack.
  *
- * Called by: rpc/balance/picker.c (random), rpc/client/channel.c (random), many
- * files (below). */
+ * Called by: rpc/balance/custom.c (random), rpc/balance/picker.c (random),
+ * rpc/client/channel.c (random), many files (below). */
 #ifndef VC_TRANSPORT_RANDOM_H
 #define VC_TRANSPORT_RANDOM_H
 

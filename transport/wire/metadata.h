@@ -9,13 +9,12 @@
  * both on the holder, a client when a reply has come, a server when a call is
  * taken.
  *
- * Called by: cm/pool/session_reply.c (of), rpc/server/server_session.c (of),
- * rpc/client/result.c (fault, size, put, fits, check, memory, unpack, find_own,
- * number), rpc/intercept_metadata.c (fault, size, fits),
- * rpc/server/server_metadata.c (fault, size, put, fits, remove, check, memory,
- * unpack, find, find_own, number), rpc/server/server_load.c (size, put),
- * metadata.c (size, find), rpc/server/stream_server.c (initial),
- * rpc/balance/loads.c (find). */
+ * Called by: cm/pool/session_reply.c (of), rpc/client/pick_facts.c (of),
+ * rpc/server/server_session.c (of), rpc/client/result.c (fault, size, put,
+ * fits, check, memory, unpack, find_own, number), rpc/intercept_metadata.c
+ * (fault, size, fits), rpc/server/server_metadata.c (fault, size, put, fits,
+ * remove, check, memory, unpack, find, find_own, number), rpc/server/server_load.c (size, put), metadata.c (size,
+ * find), rpc/balance/loads.c (find), rpc/server/stream_server.c (initial), rpc/balance/custom.c (seek). */
 #ifndef VC_TRANSPORT_METADATA_H
 #define VC_TRANSPORT_METADATA_H
 
