@@ -186,6 +186,7 @@ set_publish(struct vc__changes *ch, struct vc__server_set *set,
         vc__subchannel_hold(nowhere);
     pthread_mutex_unlock(&ch->lock);
     synchronize_rcu();
+    vc__custom_settle(ch->servers->picker.custom);
     set_drop(ch, former, tally);
     vc__server_set_free(former);
     return nowhere;

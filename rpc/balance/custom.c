@@ -151,6 +151,21 @@ vc__custom_build(const struct vc__custom *cu, const char *label,
     return true;
 }
 
+void
+vc__custom_settle(const struct vc__custom *cu)
+{
+    const struct vc__subchannel *place;
+
+    if (cu == NULL)
+        return;
+    /* Acquire: see rpc/balance/custom.h; and pairs with the store in
+     * vc__servers_place(). */
+    place = atomic_load_explicit(&cu->place, memory_order_acquire);
+    if (place != NULL)
+        atomic_load_explicit(&place->users, memory_order_acquire);
+    atomic_load_explicit(&cu->refusal.users, memory_order_acquire);
+}
+
 /* A set whose build() has failed has no type yet. */
 void
 vc__custom_set_free(struct vc__custom_set *cs)
@@ -330,8 +345,8 @@ vc__custom_pick(struct vc__custom *cu, atomic_uint *turn,
         tried_add(pick->key, set->sub[at]->pool);
         return set->sub[at];
     }
-    if (at == VC_PICK_WAIT)
-        return cu->place;
+    if (at == VC_PICK_WAIT) /* relaxed: it was there before the first call */
+        return atomic_load_explicit(&cu->place, memory_order_relaxed);
     p.pub.n = n;
     custom_refuse(cu, &p.pub, at);
     return &cu->refusal;

@@ -28,8 +28,9 @@ struct vc__custom {
     struct vc__pick_facts (*facts)(const struct vc__pick_key *key);
 
     /* Where calls wait for a server: its pool leads nowhere, and recalls them
-     * (cm/pool/pool.h). Opened by vc__servers_place(). */
-    struct vc__subchannel *place;
+     * (cm/pool/pool.h). Opened by vc__servers_place(): before the first call,
+     * but a resolver may set servers before. */
+    _Atomic(struct vc__subchannel *) place;
     /* Chosen for a call that is to fail: it has no pool, and one user, so it is
      * never dropped. */
     struct vc__subchannel refusal;
@@ -61,6 +62,12 @@ void vc__custom_free(struct vc__custom *custom);
  * fails. On the thread that opens or changes the channel. */
 bool vc__custom_build(const struct vc__custom *custom, const char *label,
                       struct vc__server_set *set);
+
+/* No choice reads the former set any more. RCU orders that, but ThreadSanitizer
+ * does not see it: as set_drop() of changes.c does for the servers, this pairs
+ * with vc__subchannel_hold() of the place and the refusal. Without a policy,
+ * custom is NULL, and nothing is done. Before vc__custom_set_free(). */
+void vc__custom_settle(const struct vc__custom *custom);
 
 /* Has the state destroyed. Called when no thread reads the set any more. NULL
  * is allowed. */

@@ -165,7 +165,9 @@ vc__servers_place(struct vc__servers *sv, const struct vc__target_opts *opts)
     place = vc__servers_add(sv, &pool);
     if (place != NULL) {
         CDS_INIT_LIST_HEAD(&place->node); /* for vc__changes_gone() */
-        sv->picker.custom->place = place;
+        /* Release: pairs with vc__custom_settle(). */
+        atomic_store_explicit(&sv->picker.custom->place, place,
+                              memory_order_release);
         return VC_OK;
     }
     vc__servers_shut(sv);
