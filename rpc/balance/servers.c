@@ -214,8 +214,8 @@ vc__servers_pick(struct vc__servers *sv, const struct vc__pick *pick,
                               : NULL;
     if (s == NULL)
         s = vc__picker_pick(&sv->picker, set, pick);
-    vc__subchannel_hold(s);
     again = sv->changes != NULL && one_fails(sv, set, pick->now);
+    vc__subchannel_hold(s); /* last: for ThreadSanitizer it ends the section */
     rcu_read_unlock();
     if (again)
         vc__changes_again(sv->changes, pick->now);
