@@ -46,7 +46,7 @@ nowhere_recall(struct vc__pool *p)
                   "the channel's policy had no server for it");
     vc__pool_failed(p, &why);
     pthread_mutex_lock(&p->lock);
-    p->not_before = 0;
+    /* Else later ones fail at once, when the backoff is long. */
     vc__backoff_reset(&p->backoff);
     pthread_mutex_unlock(&p->lock);
 }

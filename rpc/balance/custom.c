@@ -335,8 +335,6 @@ vc__custom_pick(struct vc__custom *cu, atomic_uint *turn,
     struct custom_pick p;
     uint32_t at, n = set->n;
 
-    if (set->custom == NULL) /* the servers are not known yet */
-        return set->sub[0];
     p.set = set;
     p.pick = pick;
     custom_pick_fill(&p, cu, turn);

@@ -214,7 +214,7 @@ vc__picker_pick(struct vc__picker *k, const struct vc__server_set *set,
     const struct vc__stride *stride;
     unsigned at = 0;
 
-    if (set->n == 1 && set->custom == NULL)
+    if (set->n == 1 && set->custom == NULL) /* or none is known yet */
         return set->sub[0];
     switch (k->policy) {
     case VC__POLICY_PICK_FIRST:

@@ -174,6 +174,7 @@ a_choice_that_is_none_fails_its_call_only(void **state)
             says(": the policy own has chosen server ");
             assert_int_equal(VC_OUTCOME_NOT_EXECUTED, vc_error_outcome());
             assert_int_equal(2 * i + 1, atomic_load(&own_policy.picks));
+            assert_int_equal(1, atomic_load(&own_policy.attempt));
             atomic_store(&own_policy.choice, 0);
             assert_status(VC_OK, tenant_call(&f, "x", i % 2 != 0));
         }
@@ -260,8 +261,9 @@ a_call_that_waits_ends_at_its_deadline(void **state)
     (void)state;
     own_open(&f, 0, "own:returns");
     atomic_store(&own_policy.choice, VC_PICK_WAIT);
-    assert_status(VC_DEADLINE_EXCEEDED, app_nothing(&f, 35));
+    assert_status(VC_DEADLINE_EXCEEDED, app_nothing(&f, 200));
     says(text);
+    assert_in_range(atomic_load(&own_policy.picks), 1, 25);
     assert_int_equal(VC_OUTCOME_NOT_EXECUTED, vc_error_outcome());
     assert_status(
         VC_OK,
@@ -269,6 +271,70 @@ a_call_that_waits_ends_at_its_deadline(void **state)
     assert_status(VC_DEADLINE_EXCEEDED,
                   suite_streams_talk_receive(stream, &reply));
     says(text);
+    suite_streams_talk_close(stream);
+    own_end(&f);
+}
+
+/* Sends four messages, and reads what comes back; returns how many it has. */
+static void *
+talking_main(void *arg)
+{
+    struct suite_streams_talk_client_stream *stream = arg;
+    Suite__EchoRequest request = SUITE__ECHO_REQUEST__INIT;
+    Suite__EchoReply *reply;
+    uintptr_t n = 0;
+
+    for (request.tag = 10; request.tag < 14; request.tag++) {
+        if (suite_streams_talk_send(stream, &request) != VC_OK ||
+            suite_streams_talk_receive(stream, &reply) != VC_OK)
+            break;
+        n += reply->tag == request.tag;
+        vc_message_free(reply);
+    }
+    return (void *)n;
+}
+
+/* The first one waits in the stream while the policy is asked again and
+ * again. */
+void
+messages_of_a_stream_that_waits_come_when_it_goes(void **state)
+{
+    struct suite_streams_talk_client_stream *stream;
+    static struct app_fleet f;
+    pthread_t thread;
+    void *n;
+
+    (void)state;
+    own_open(&f, 0, "own:returns");
+    atomic_store(&own_policy.choice, VC_PICK_WAIT);
+    assert_status(VC_OK, suite_streams_talk(f.channel, NULL, &stream));
+    fixture_await(&own_policy.picks, 3);
+    assert_int_equal(0, pthread_create(&thread, NULL, talking_main, stream));
+    fixture_await(&own_policy.picks, atomic_load(&own_policy.picks) + 4);
+    atomic_store(&own_policy.choice, 0);
+    pthread_join(thread, &n);
+    assert_int_equal(4, (uintptr_t)n);
+    assert_status(VC_OK, suite_streams_talk_finish(stream));
+    suite_streams_talk_close(stream);
+    own_end(&f);
+}
+
+void
+a_stream_that_waits_ends_if_the_policy_fails_it(void **state)
+{
+    struct suite_streams_talk_client_stream *stream;
+    Suite__EchoReply *reply;
+    static struct app_fleet f;
+
+    (void)state;
+    own_open(&f, 0, "own:returns");
+    atomic_store(&own_policy.choice, VC_PICK_WAIT);
+    assert_status(VC_OK, suite_streams_talk(f.channel, NULL, &stream));
+    fixture_await(&own_policy.picks, 3);
+    atomic_store(&own_policy.choice, SERVERS);
+    assert_status(VC_INTERNAL, suite_streams_talk_receive(stream, &reply));
+    says("suite.Streams.Talk: the policy own has chosen server 3 of 3");
+    assert_int_equal(VC_OUTCOME_NOT_EXECUTED, vc_error_outcome());
     suite_streams_talk_close(stream);
     own_end(&f);
 }
