@@ -152,13 +152,14 @@ rest_leave(struct vc__client_stream *c)
     vc__asyncs_leave(c->channel, c->stream.engine);
 }
 
-/* For vc__client_stream_again(): true if the call has waited for its server
- * until its deadline. */
+/* For vc__client_stream_again(): true if the call has waited for its server, or
+ * for a policy, until its deadline. */
 static bool
 stream_again_is_late(const struct vc__client_stream *c,
                      const struct vc__error *error, uint64_t now)
 {
-    return c->attempts.flags & VC_CALL_WAIT_FOR_READY &&
+    return (c->attempts.flags & VC_CALL_WAIT_FOR_READY ||
+            c->client->pool->opts.recalls) &&
            error->status == VC_UNAVAILABLE && now >= c->attempts.due;
 }
 

@@ -348,6 +348,46 @@ nothing_done(enum vc_status status, Suite__Empty *reply, void *arg)
     w->status = status;
 }
 
+/* The engine is late: the policy is to be asked again, and then the deadline
+ * has passed. */
+void
+a_deadline_that_is_noticed_late_ends_a_call_that_waits(void **state)
+{
+    Suite__Empty request = SUITE__EMPTY__INIT;
+    struct suite_streams_talk_client_stream *stream;
+    struct waiting w = {.status = VC_OK};
+    struct vc_runtime *runtime, *other;
+    static struct app_fleet f;
+    uint64_t until;
+
+    (void)state;
+    own_policy_reset();
+    app_fleet_begin(&f);
+    other = f.runtime;
+    fixture_runtime_without_threads(&runtime);
+    f.runtime = runtime;
+    app_fleet_open(&f, VC_CHANNEL_OPTS(.policy = "own:returns"));
+    atomic_store(&own_policy.choice, VC_PICK_WAIT);
+    until = fixture_ms() + 60;
+    assert_status(VC_OK,
+                  suite_absent_nothing_async(f.channel, &request,
+                                             VC_CALL_OPTS(.timeout_ms = 40),
+                                             nothing_done, &w, NULL));
+    assert_status(
+        VC_OK,
+        suite_streams_talk(f.channel, VC_CALL_OPTS(.timeout_ms = 40), &stream));
+    vc_runtime_poll(runtime, 0);
+    while (fixture_ms() < until)
+        ;
+    assert_status(VC_DEADLINE_EXCEEDED, suite_streams_talk_finish(stream));
+    suite_streams_talk_close(stream);
+    while (w.status == VC_OK)
+        vc_runtime_poll(runtime, 1);
+    assert_int_equal(VC_DEADLINE_EXCEEDED, w.status);
+    vc_runtime_free(other);
+    own_end(&f);
+}
+
 void
 calls_that_wait_end_with_their_channel(void **state)
 {

@@ -12,6 +12,7 @@ void a_choice_that_is_none_fails_its_call_only(void **state);
 void a_call_that_a_policy_fails_is_retried(void **state);
 void a_call_that_is_to_wait_goes_when_there_is_a_server(void **state);
 void a_call_that_waits_ends_at_its_deadline(void **state);
+void a_deadline_that_is_noticed_late_ends_a_call_that_waits(void **state);
 void messages_of_a_stream_that_waits_come_when_it_goes(void **state);
 void a_stream_that_waits_ends_if_the_policy_fails_it(void **state);
 void calls_that_wait_end_with_their_channel(void **state);

@@ -595,6 +595,7 @@ main(void)
         T(a_call_that_a_policy_fails_is_retried),
         T(a_call_that_is_to_wait_goes_when_there_is_a_server),
         T(a_call_that_waits_ends_at_its_deadline),
+        T(a_deadline_that_is_noticed_late_ends_a_call_that_waits),
         T(messages_of_a_stream_that_waits_come_when_it_goes),
         T(a_stream_that_waits_ends_if_the_policy_fails_it),
         T(calls_that_wait_end_with_their_channel),
