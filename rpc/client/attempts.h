@@ -9,7 +9,8 @@
  * once an asynchronous call is started. A stream uses only vc__attempts_begin()
  * and, on the thread that ends it, vc__attempts_end().
  *
- * Called by: async.c (all), call.c (all), stream_client.c (begin, end). */
+ * Called by: async.c (all), call.c (all), stream_client.c (begin, end),
+ * attempts.c (in_time). */
 #ifndef VC_RPC_ATTEMPTS_H
 #define VC_RPC_ATTEMPTS_H
 
