@@ -24,14 +24,15 @@
  * (refuse_soon, requests_fail, want, grow), session.c (tidy, count_replies),
  * upgrade.c (count_one, attempt_hello, attempt_offer, log_transport,
  * upgrade_log, missed, link_new), rpc/client/attempt.c (count_one),
- * session_reply.c (count_replies, message_max), pool_health.c (attempt), rpc/balance/custom.c (calls, prompt), rpc/balance/field.c (prompt),
- * rpc/balance/picker.c (calls, prompt), rpc/balance/loads.c (readied),
- * rpc/balance/changes.c
- * (nowhere_fail), pool_close.c (attempt_cancel, failed, peer_drop, close_check,
+ * session_reply.c (count_replies, message_max), rpc/balance/loads.c (readied),
+ * rpc/balance/custom.c (calls, prompt), rpc/balance/picker.c (calls, prompt),
+ * rpc/balance/field.c (prompt), rpc/balance/changes.c (nowhere_fail),
+ * pool_close.c (attempt_cancel, failed, peer_drop, close_check,
  * upgrade_cancel), pool_lookup.c (attempt_dial, lookup_cancel, failed,
  * attempt), pool_connect.c (lookup, lookup_cancel, failed, attempt,
  * attempt_hello, attempt_offer, missed, link_new), pool_nowhere.c (failed),
- * peer.c (health_update, starve), many files (count, health). */
+ * peer.c (health_update, starve), pool_health.c (attempt), many files (count,
+ * health). */
 #ifndef VC_CM_POOL_H
 #define VC_CM_POOL_H
 

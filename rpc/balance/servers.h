@@ -6,10 +6,9 @@
  *
  * Called by: rpc/client/channel.c (open, place, pick, quick, elsewhere,
  * connect, describe, count, shut, cancel, close), ejections.c (enter, exit),
- * loads.c (enter, exit),
- * servers.c (enter, exit, init, add, shut, close), changes.c (init, add,
- * close), rpc/client/attempt.c (judge), rpc/client/attempts.c (judge),
- * rpc/client/stream_client.c (judge). */
+ * loads.c (enter, exit), servers.c (enter, exit, init, add, shut, close),
+ * changes.c (init, add, close), rpc/client/attempt.c (judge),
+ * rpc/client/attempts.c (judge), rpc/client/stream_client.c (judge). */
 #ifndef VC_RPC_SERVERS_H
 #define VC_RPC_SERVERS_H
 

@@ -13,8 +13,10 @@
  * rpc/server/server_session.c (of), rpc/client/result.c (fault, size, put,
  * fits, check, memory, unpack, find_own, number), rpc/intercept_metadata.c
  * (fault, size, fits), rpc/server/server_metadata.c (fault, size, put, fits,
- * remove, check, memory, unpack, find, find_own, number), rpc/server/server_load.c (size, put), metadata.c (size,
- * find), rpc/balance/loads.c (find), rpc/server/stream_server.c (initial), rpc/balance/custom.c (seek). */
+ * remove, check, memory, unpack, find, find_own, number),
+ * rpc/server/server_load.c (size, put), metadata.c (size, find),
+ * rpc/server/stream_server.c (initial), rpc/balance/loads.c (find),
+ * rpc/balance/custom.c (seek). */
 #ifndef VC_TRANSPORT_METADATA_H
 #define VC_TRANSPORT_METADATA_H
 
