@@ -37,8 +37,8 @@
 
 #include "cm/link/schedule.h"
 #include "rpc/codec/reply_arena.h"
-#include "rpc/stream/stream_flow.h"
 #include "rpc/stream/stream_state.h"
+#include "rpc/stream_flow.h"
 #include "transport/core/engine.h"
 #include "transport/core/error.h"
 #include "transport/core/handle.h"

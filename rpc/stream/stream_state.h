@@ -3,7 +3,7 @@
  *
  * The state machine of one end of a stream, as a table: for a state and an
  * event, the next state and the action. Flow control is separate:
- * rpc/stream/stream_flow.h. Pure; rpc/stream/stream*.c perform the actions.
+ * rpc/stream_flow.h. Pure; rpc/stream/stream*.c perform the actions.
  *
  * Called by: rpc/client/stream_open.c (stream_first),
  * rpc/server/stream_server.c (stream_first), stream.h (stream_step),

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * rpc/stream/stream_flow.h: how much a stream may have under way. */
+ * rpc/stream_flow.h: how much a stream may have under way. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "rpc/stream/stream_flow.h"
+#include "rpc/stream_flow.h"
 #include "tests/unit/random.h"
 
 #define HELD_MAX 4096

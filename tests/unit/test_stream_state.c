@@ -13,8 +13,8 @@
 
 #include <cmocka.h>
 
-#include "rpc/stream/stream_flow.h"
 #include "rpc/stream/stream_state.h"
+#include "rpc/stream_flow.h"
 
 static char said[16384];
 static size_t said_len;

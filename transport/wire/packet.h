@@ -73,7 +73,7 @@ struct vc__frame {
     uint32_t body_len;
     /* CALL: microseconds left, VC__DEADLINE_NONE for no deadline (or more
      * than 71 minutes); DATA: offset of this part in the message; WINDOW: the
-     * end of what may be sent (rpc/stream/stream_flow.h). */
+     * end of what may be sent (rpc/stream_flow.h). */
     uint32_t deadline;
 
     /* Set by vc__frame_next(); they point into the packet. */

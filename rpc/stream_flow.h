@@ -7,9 +7,11 @@
  * later update makes up for an earlier one. Pure; the stream's lock covers both
  * structs.
  *
- * Called by: stream.c (outflow_init, inflow_init, stream_cost, outflow_window,
- * inflow_fits, inflow_arrived, inflow_taken), stream_send.c (stream_cost,
- * outflow_take, outflow_return), stream_events.c (stream_fits). */
+ * Called by: rpc/stream/stream.c (outflow_init, inflow_init, stream_cost,
+ * outflow_window, inflow_fits, inflow_arrived, inflow_taken),
+ * rpc/balance/health_watch.c (inflow_init, stream_cost, inflow_arrived,
+ * inflow_taken), rpc/stream/stream_send.c (stream_cost, outflow_take,
+ * outflow_return), rpc/stream/stream_events.c (stream_fits). */
 #ifndef VC_RPC_STREAM_FLOW_H
 #define VC_RPC_STREAM_FLOW_H
 
