@@ -7,6 +7,7 @@
  * functions run under the pool's lock. */
 #include "cm/pool/client.h"
 
+#include "cm/pool/gate.h"
 #include "cm/pool/peer.h"
 #include "cm/pool/placement.h"
 #include "cm/pool/pool.h"
@@ -21,7 +22,8 @@ vc__client_init(struct vc__client *c, struct vc__pool *pool,
     c->session = NULL;
     c->weight = weight;
     c->quota = quota;
-    c->closed = c->own_used = false;
+    c->gate = NULL;
+    c->closed = c->held = c->own_used = false;
     CDS_INIT_LIST_HEAD(&c->waiting);
     pthread_mutex_lock(&pool->lock);
     cds_list_add_tail(&c->node, &pool->clients);
@@ -119,6 +121,8 @@ vc__client_launch(struct vc__client *c)
 
         enum launch got;
 
+        if (c->held)
+            return;
         cds_list_del(&r->node);
         r->send->fresh = false;
         got = client_launch(c, r);
@@ -147,6 +151,16 @@ fail_with(struct vc__error *error, enum vc_status status, const char *text)
     return false;
 }
 
+/* For client_request_take(): no request of the client is sent now. False with
+ * *error if it ends; true: it waits. */
+__attribute__((cold)) static bool
+held_take(const struct vc__client *c, struct vc__error *error)
+{
+    if (c->closed || c->pool->closed)
+        return fail_with(error, VC_CANCELLED, "the channel was closed");
+    return !vc__gate_refuses(c, error);
+}
+
 /* For vc__client_start(): sends or queues a new request. Returns false with
  * *error if it cannot be accepted. */
 static bool
@@ -157,10 +171,12 @@ client_request_take(struct vc__client *c, struct vc__request *r,
 
     r->state = VC__REQUEST_WAITING;
     r->exposed = false;
-    if (c->closed || c->pool->closed)
-        return fail_with(error, VC_CANCELLED, "the channel was closed");
-    if (cds_list_empty(&c->waiting))
+    if (c->held || c->pool->closed) {
+        if (!held_take(c, error))
+            return false;
+    } else if (cds_list_empty(&c->waiting)) {
         got = client_launch(c, r);
+    }
     if (got == LAUNCH_FULL)
         return fail_with(
             error, VC_RESOURCE_EXHAUSTED,
@@ -196,11 +212,13 @@ link_hold(const struct vc__session *s)
 static void
 start_count(struct vc__pool *pool, const struct vc__request *r)
 {
+    if (r->message != NULL) {
+        if (r->own)
+            return;
+        vc__pool_count(pool, VC__POOL_STREAMS, 1);
+        vc__pool_count(pool, VC__POOL_STREAMS_OPENED, 1);
+    }
     vc__pool_count(pool, VC__POOL_CALLS_STARTED, 1);
-    if (r->message == NULL)
-        return;
-    vc__pool_count(pool, VC__POOL_STREAMS, 1);
-    vc__pool_count(pool, VC__POOL_STREAMS_OPENED, 1);
 }
 
 void
@@ -291,7 +309,8 @@ vc__client_abandon(struct vc__client *c, struct vc__request *r,
     }
     if (mine) {
         r->state = VC__REQUEST_COMPLETING; /* in case of a second call */
-        vc__pool_count(c->pool, VC__POOL_CALLS_GIVEN_UP, 1);
+        if (r->message == NULL || !r->own)
+            vc__pool_count(c->pool, VC__POOL_CALLS_GIVEN_UP, 1);
         vc__request_count_end(c->pool, r);
     }
     link = link_hold(c->session);
@@ -416,7 +435,7 @@ vc__client_close(struct vc__client *c)
         pthread_mutex_unlock(&c->pool->lock);
         return;
     }
-    c->closed = true;
+    c->closed = c->held = true;
     vc__client_take(c, &unsent);
     sessions_take(c, &unknown, &unsent);
     cds_list_del(&c->node);

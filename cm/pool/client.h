@@ -6,10 +6,11 @@
  * call, and the requests that wait for a link or a slot. Any thread, without
  * the pool's lock unless the comment says otherwise.
  *
- * Called by: rpc/balance/subchannel.c (init, close), rpc/client/attempt.c
- * (start, abandon), rpc/client/stream_again.c (start, add),
- * rpc/client/stream_open.c (start), rpc/client/stream_client.c (abandon, add),
- * client.c (launch, take), pool.c (launch, take), pool_link.c (launch). */
+ * Called by: rpc/balance/health_watch.c (init, close, start, abandon, add),
+ * rpc/balance/subchannel.c (init, close), rpc/client/attempt.c (start,
+ * abandon), rpc/client/stream_again.c (start, add), rpc/client/stream_open.c
+ * (start), rpc/client/stream_client.c (abandon, add), client.c (launch, take),
+ * gate.c (launch, take), pool.c (launch, take), pool_link.c (launch). */
 #ifndef VC_CM_CLIENT_H
 #define VC_CM_CLIENT_H
 
@@ -17,6 +18,7 @@
 
 #include "cm/pool/session.h"
 
+struct vc__gate;
 struct vc__pool;
 
 struct vc__client {
@@ -29,8 +31,10 @@ struct vc__client {
     struct cds_list_head waiting; /* lock; of struct vc__request */
     uint32_t weight;              /* 1..VC__WEIGHT_MAX */
     uint32_t quota; /* bytes of requests in progress at a time; 0: no limit */
-    bool closed;    /* lock: true once closed */
+    bool closed;    /* lock: true once closed; then `held`, too */
+    bool held;      /* lock: true while no request is sent */
     bool own_used;  /* lock: true while `own` is in use */
+    struct vc__gate *gate;  /* lock; NULL: none holds its requests back */
     struct vc__session own; /* lock: memory for one session */
 };
 

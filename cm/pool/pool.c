@@ -569,6 +569,7 @@ vc__pool_init(struct vc__pool *p, struct vc__cm *cm, struct vc__link_cap *cap,
     pthread_mutex_init(&p->lock, NULL);
     CDS_INIT_LIST_HEAD(&p->former);
     CDS_INIT_LIST_HEAD(&p->clients);
+    CDS_INIT_LIST_HEAD(&p->gates);
     CDS_INIT_LIST_HEAD(&p->refused);
     CDS_INIT_LIST_HEAD(&p->broken);
     CDS_INIT_LIST_HEAD(&p->connecting);

@@ -162,6 +162,7 @@ struct vc__pool {
     struct vc__peer *peer;        /* lock; NULL: none is known */
     struct cds_list_head former;  /* lock: former peers that still run calls */
     struct cds_list_head clients; /* lock */
+    struct cds_list_head gates;   /* lock; see cm/pool/gate.h */
     struct cds_list_head refused; /* lock; to fail: vc__pool_refuse() */
     struct cds_list_head broken;  /* lock; streams, the same */
     struct vc__error broken_by;   /* lock: why their link was lost */

@@ -3,6 +3,7 @@
  *
  * What a pool publishes for those who choose among several. See cm/pool/pool.h,
  * "health". Any thread. */
+#include "cm/pool/gate.h"
 #include "cm/pool/placement.h"
 #include "cm/pool/pool.h"
 
@@ -53,6 +54,7 @@ vc__pool_health_update(struct vc__pool *p)
     /* Relaxed: only the number matters. */
     if (health == VC__POOL_READY && vc__pool_health(p) != VC__POOL_READY)
         atomic_fetch_add_explicit(&p->readied, 1, memory_order_relaxed);
+    vc__gates_follow(p, health == VC__POOL_READY);
     /* Relaxed: a choice by a former state is only a worse one. */
     atomic_store_explicit(&p->prompt_at, is_busy(p) ? UINT64_MAX : at,
                           memory_order_relaxed);

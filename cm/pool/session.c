@@ -22,9 +22,12 @@
 void
 vc__request_count_end(struct vc__pool *pool, const struct vc__request *r)
 {
-    vc__pool_count(pool, VC__POOL_CALLS_ENDED, 1);
-    if (r->message != NULL)
+    if (r->message != NULL) {
+        if (r->own)
+            return;
         vc__pool_count(pool, VC__POOL_STREAMS, -1);
+    }
+    vc__pool_count(pool, VC__POOL_CALLS_ENDED, 1);
 }
 
 void
@@ -138,16 +141,6 @@ vc__session_free(struct vc__session *s)
     vc__peer_unseat(s->peer, s);
     vc__pool_count(s->peer->pool, VC__POOL_SESSIONS, -1);
     session_end(s);
-}
-
-bool
-vc__session_has_stream(const struct vc__session *s)
-{
-    for (unsigned i = 0; i < s->n_slots; i++) {
-        if (s->slots[i].request != NULL && s->slots[i].stream != 0)
-            return true;
-    }
-    return false;
 }
 
 /* --- slots ------------------------------------------------------------- */

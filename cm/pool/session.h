@@ -15,7 +15,7 @@
  * request_complete, take), session.c (request_is_exposed, request_count_end,
  * request_complete, free, bind, unbind, add), session_reply.c
  * (request_complete, request_stop, slot_end), peer.c (free, bind, unbind),
- * pool_link.c (free, closed, reply), upgrade.c (has_stream). */
+ * pool_link.c (free, closed, reply). */
 #ifndef VC_CM_SESSION_H
 #define VC_CM_SESSION_H
 
@@ -78,6 +78,8 @@ struct vc__request {
     bool (*message)(struct vc__request *r, const struct vc__metadata *m,
                     const uint8_t *body, uint32_t len, const char *loss);
     bool (*window)(struct vc__request *r, uint32_t end);
+    bool own; /* a stream of the library's own: it is not counted, and no link
+               * stays for it that is to be replaced */
     struct cds_list_head queued; /* messages of a stream, to be sent after it */
 
     struct cds_list_head node;
@@ -173,10 +175,6 @@ void vc__session_add(struct vc__session *s, struct vc__request *r,
  * executed. The caller pushes the link. */
 enum vc_outcome vc__session_abandon(struct vc__session *s,
                                     struct vc__request *r);
-
-/* True if a stream is in progress that its caller has not abandoned. Called by
- * the holder, before it closes a link by a worse transport. */
-bool vc__session_has_stream(const struct vc__session *s);
 
 /* Removes and returns a request in progress, or NULL if none is left. The
  * session's link is down, or has dropped its flow. The caller ends the request,

@@ -80,6 +80,20 @@ best_rank(struct vc__pool *p)
 
 /* --- lesser links -------------------------------------------------------- */
 
+/* For carries_stream(), under the lock: true if a stream is in progress that
+ * its caller has not abandoned, and that is the program's. */
+static bool
+session_has_stream(const struct vc__session *s)
+{
+    for (unsigned i = 0; i < s->n_slots; i++) {
+        const struct vc__request *r = s->slots[i].request;
+
+        if (r != NULL && s->slots[i].stream != 0 && !r->own)
+            return true;
+    }
+    return false;
+}
+
 /* For lesser_find(): true if the link may not be closed yet. Under the lock. */
 static bool
 carries_stream(const struct vc__pool_link *pl)
@@ -87,7 +101,7 @@ carries_stream(const struct vc__pool_link *pl)
     const struct vc__session *s;
 
     cds_list_for_each_entry (s, &pl->sessions, node) {
-        if (vc__session_has_stream(s))
+        if (session_has_stream(s))
             return true;
     }
     return false;
