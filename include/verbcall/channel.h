@@ -161,6 +161,15 @@ struct vc_channel_opts {
      * no more than a quarter of what is left of connect_timeout_ms. The
      * connection attempt delay of RFC 8305. */
     uint32_t connect_delay_ms;
+
+    /* The service whose health the channel watches, as "demo.Greeter", or "" for
+     * the whole server; 255 bytes at most; copied. On each connected server a
+     * stream of grpc.health.v1.Health/Watch is kept (verbcall/health.h), and the
+     * server gets calls only while it reports SERVING. While no server does,
+     * calls end with VC_UNAVAILABLE, or wait (VC_CALL_WAIT_FOR_READY). A server
+     * without that service counts as healthy. Default, NULL: health is not
+     * watched. See doc/balancing.md. */
+    const char *health_service;
 };
 
 #define VC_NO_DEADLINE   UINT32_MAX
@@ -245,7 +254,7 @@ VC_API enum vc_status vc_channel_connect(struct vc_channel *channel,
  * carries the connection at the end: "(rxe0, QP 17, 256 bytes inline)". For a
  * vc:// channel follow lines, "not rdma: " and the reason, why no better
  * transport is used. Of several servers a line stands before the connections of
- * each, "server 1 of 3, TARGET: ready" (or idle, connecting, failing, ejected);
+ * each, "server 1 of 3, TARGET: ready" (or idle, connecting, failing, ejected, unhealthy);
  * "no servers: REASON" before there are any; and "the resolver: REASON" at the
  * end while it has no answer. The text is for people: programs must not parse
  * it. Returns the length of the whole text, as snprintf(3) does. Any thread. */

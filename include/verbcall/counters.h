@@ -32,7 +32,9 @@ struct vc_runtime;
  *   calls_started = calls_ended + those that wait or are under way
  *
  * Each attempt counts as a call of its own, and so does a hedge. A stream
- * counts as a call, too, from its opening until its end has been received. */
+ * counts as a call, too, from its opening until its end has been received. The
+ * streams by which a channel watches the health of its servers do not count,
+ * but their sessions, CANCELs, packets and bytes do. */
 #define VC_COUNTERS(X)                                                         \
     X(links_connecting, GAUGE, NUMBER, "links being connected now")            \
     X(links_up, GAUGE, NUMBER, "links that are up now")                        \
@@ -221,7 +223,9 @@ struct vc_runtime;
       "of cm_unreachable: links that were up, and stay so")                    \
     X(cm_address_changes, COUNTER, NUMBER, "of cm_events: ADDR_CHANGE")        \
     X(cm_timewaits, COUNTER, NUMBER, "of cm_events: TIMEWAIT_EXIT")            \
-    X(cm_multicast_errors, COUNTER, NUMBER, "of cm_events: MULTICAST_ERROR")
+    X(cm_multicast_errors, COUNTER, NUMBER, "of cm_events: MULTICAST_ERROR")   \
+    X(servers_unhealthy, COUNTER, NUMBER,                                      \
+      "times that a server got no calls since it was unhealthy")
 
 struct vc_counters {
     size_t size; /* set by VC_COUNTERS_INIT, so that the struct can grow */

@@ -203,14 +203,16 @@ custom_state(const struct vc_pick *pub, uint32_t i)
     const struct custom_pick *p = custom_pick_of(pub);
     const struct vc__subchannel *s;
     enum vc__pool_health health;
+    unsigned bars;
 
     if (i >= p->set->n)
         return VC_SERVER_FAILING;
     s = p->set->sub[i];
-    health = vc__pool_health(s->pool);
+    bars = vc__subchannel_bars(s);
+    health = vc__subchannel_health(s, bars);
     if (health != VC__POOL_READY)
         vc__pool_prompt(s->pool, p->pick->service, p->pick->now);
-    if (vc__outlier_is_ejected(&s->outlier))
+    if (bars & VC__BAR_EJECTED)
         return health == VC__POOL_READY ? VC_SERVER_EJECTED : VC_SERVER_FAILING;
     switch (health) {
     case VC__POOL_READY:

@@ -75,6 +75,10 @@ set_sweep(struct vc__ejections *ej, const struct vc__server_set *set,
     for (unsigned i = 0; i < set->n; i++) {
         if (set->sub[i]->outlier.change == VC__OUTLIER_SAME)
             continue;
+        vc__subchannel_bar(set->sub[i], VC__BAR_EJECTED,
+                           vc__outlier_is_ejected(&set->sub[i]->outlier)
+                               ? VC__BAR_EJECTED
+                               : 0);
         vc__subchannel_hold(set->sub[i]);
         changed[n++] = set->sub[i];
     }
@@ -136,6 +140,7 @@ vc__ejections_begin(struct vc__servers *sv,
     ej->task.run = ejections_run;
     vc__waiter_init(&ej->stopped);
     sv->ejections = ej;
+    sv->bars = true;
     vc__engine_post(sv->engine, &ej->task);
     return true;
 }

@@ -8,9 +8,10 @@ enum vc__suits
 vc__suits_of(const struct vc__subchannel *s, const struct vc__pick *pick)
 {
     bool same = s->pool == pick->before;
-    enum vc__pool_health health = vc__pool_health(s->pool);
+    unsigned bars = vc__subchannel_bars(s);
+    enum vc__pool_health health = vc__subchannel_health(s, bars);
 
-    if (vc__outlier_is_ejected(&s->outlier)) {
+    if (bars & VC__BAR_EJECTED) {
         if (health == VC__POOL_READY)
             return same ? VC__SUITS_SAME_EJECTED : VC__SUITS_EJECTED;
         health = VC__POOL_FAILING;

@@ -38,13 +38,14 @@ struct vc__pick {
 
 /* How well a server suits: the lower the better. */
 enum vc__suits {
-    VC__SUITS,      /* it is connected */
+    VC__SUITS,      /* it is connected, and healthy if that is watched */
     VC__SUITS_SAME, /* the same, but the attempt before went there */
-    VC__SUITS_SOON, /* it may be connected soon */
+    VC__SUITS_SOON, /* it may be connected, or known to be healthy, soon */
     VC__SUITS_SAME_SOON,
     VC__SUITS_EJECTED, /* it is connected, but ejected as an outlier */
     VC__SUITS_SAME_EJECTED,
-    VC__SUITS_FAILING, /* it cannot be reached; or is ejected, too */
+    VC__SUITS_FAILING, /* it cannot be reached, or is unhealthy; or is ejected,
+                          too */
     VC__SUITS_SAME_FAILING,
 };
 

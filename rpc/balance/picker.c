@@ -36,7 +36,8 @@ pick_first(struct vc__picker *k, const struct vc__server_set *set,
     f = vc__field_of(set, range_all(set), false, pick);
     if (f.suits >= VC__SUITS_EJECTED)
         vc__field_of(set, range_all(set), true, pick);
-    if (vc__pool_health(set->sub[at]->pool) != VC__POOL_READY)
+    if (vc__pool_health(set->sub[at]->pool) != VC__POOL_READY ||
+        vc__subchannel_bars(set->sub[at]) & VC__BAR_HEALTH)
         atomic_store_explicit(&k->at, f.first, memory_order_relaxed);
     return f.first;
 }

@@ -37,7 +37,7 @@ struct vc__subchannel *vc__picker_pick(struct vc__picker *k,
 /* The usual choice, in few instructions: pick_first's server, or the next in
  * turn of round_robin and weighted_round_robin while all are connected. NULL if
  * that one does not suit, or for another policy: then vc__picker_pick()
- * chooses. For a set whose servers are never ejected. Always inlined: the
+ * chooses. For a set whose servers are never barred. Always inlined: the
  * compiler finds it too long for that, and a call costs as much again. */
 static inline __attribute__((always_inline)) struct vc__subchannel *
 vc__picker_quick(struct vc__picker *k, const struct vc__server_set *set,

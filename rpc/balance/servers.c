@@ -11,6 +11,7 @@
 #include "rpc/balance/changes.h"
 #include "rpc/balance/custom.h"
 #include "rpc/balance/ejections.h"
+#include "rpc/balance/health_watch.h"
 #include "rpc/balance/loads.h"
 #include "rpc/balance/target_list.h"
 #include "rpc/runtime.h"
@@ -46,6 +47,27 @@ server_gone(struct vc__subchannel *s)
     servers_leave(sv);
 }
 
+/* For vc__servers_add(): makes what watches the health of the server, if that
+ * is wanted; and opens it. False if memory is short. */
+static bool
+server_begin(struct vc__servers *sv, struct vc__subchannel *s,
+             const struct vc__pool_opts *opts)
+{
+    bool watches = sv->health_service != NULL && !opts->nowhere;
+
+    if (watches)
+        s->watch = vc__health_watch_new(sv->health_service);
+    if ((watches && s->watch == NULL) ||
+        !vc__subchannel_open(s, sv->pools, opts)) {
+        vc__health_watch_free(s->watch);
+        s->watch = NULL;
+        return false;
+    }
+    if (watches)
+        vc__health_watch_begin(s->watch, s);
+    return true;
+}
+
 struct vc__subchannel *
 vc__servers_add(struct vc__servers *sv, const struct vc__pool_opts *opts)
 {
@@ -56,7 +78,7 @@ vc__servers_add(struct vc__servers *sv, const struct vc__pool_opts *opts)
         return NULL;
     s->gone = server_gone;
     s->owner = sv;
-    if (vc__subchannel_open(s, sv->pools, opts)) {
+    if (server_begin(sv, s, opts)) {
         atomic_fetch_add_explicit(&sv->alive, 1, memory_order_relaxed);
         return s;
     }
@@ -210,8 +232,7 @@ vc__servers_pick(struct vc__servers *sv, const struct vc__pick *pick,
     rcu_read_lock();
     /* Acquire: pairs with the store in set_publish() of changes.c. */
     set = atomic_load_explicit(&sv->set, memory_order_acquire);
-    s = sv->ejections == NULL ? vc__picker_quick(&sv->picker, set, pick->before)
-                              : NULL;
+    s = sv->bars ? NULL : vc__picker_quick(&sv->picker, set, pick->before);
     if (s == NULL)
         s = vc__picker_pick(&sv->picker, set, pick);
     again = sv->changes != NULL && one_fails(sv, set, pick->now);
@@ -327,27 +348,35 @@ vc__servers_connect(struct vc__servers *sv, const struct vc_service *service,
     return status;
 }
 
+/* For server_describe(): writes the state of a server. */
+static void
+server_state(struct vc__subchannel *s, char *text, size_t size)
+{
+    if (s->watch == NULL || !vc__health_watch_describe(s->watch, text, size))
+        snprintf(text, size, "%s", vc__pool_health_name(s->pool));
+    if (vc__outlier_is_ejected(&s->outlier))
+        snprintf(text, size, "ejected");
+}
+
 /* For vc__servers_describe(): a line that names server i, unless it is the only
- * one of a fixed target, and those of its pool. Returns their length, as
- * snprintf(). */
+ * one of a fixed target and not watched, and those of its pool. Returns their
+ * length, as snprintf(). */
 static size_t
 server_describe(const struct vc__servers *sv, const struct vc__server_set *set,
                 unsigned i, char *text, size_t size)
 {
     struct vc__pool *pool = set->sub[i]->pool;
-    char target[VC__TARGET_TEXT];
+    char target[VC__TARGET_TEXT], state[64];
     size_t len, used;
 
-    if (sv->only != NULL)
+    if (sv->only != NULL && sv->health_service == NULL)
         return vc__pool_describe(pool, text, size);
     if (pool->opts.nowhere)
         return 0; /* vc__changes_describe() says so */
     vc__target_text(&pool->opts.target, target);
+    server_state(set->sub[i], state, sizeof state);
     len = (size_t)snprintf(text, size, "server %u of %u, %s: %s\n", i + 1,
-                           set->n, target,
-                           vc__outlier_is_ejected(&set->sub[i]->outlier)
-                               ? "ejected"
-                               : vc__pool_health_name(pool));
+                           set->n, target, state);
     used = len < size ? len : size;
     return len +
            vc__pool_describe(pool, size == 0 ? text : text + used, size - used);

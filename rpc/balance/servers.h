@@ -35,7 +35,9 @@ struct vc__servers {
     struct vc__ejections *ejections; /* NULL: calls are not counted */
     struct vc__loads *loads;         /* NULL: load reports do not count */
     struct vc__picker picker;
-    char *label; /* of this program, or NULL */
+    char *label;          /* of this program, or NULL */
+    char *health_service; /* whose health is watched; or NULL */
+    bool bars;            /* servers that are connected may be barred */
 
     atomic_uint alive; /* subchannels, and the channel until it closes */
     struct vc__waiter no_more; /* done by the last */
@@ -81,7 +83,7 @@ struct vc__subchannel *vc__servers_pick(struct vc__servers *sv,
 static inline struct vc__subchannel *
 vc__servers_quick(struct vc__servers *sv, const struct vc__pool *before)
 {
-    if (sv->changes != NULL || sv->ejections != NULL)
+    if (sv->changes != NULL || sv->bars)
         return NULL;
     return vc__picker_quick(
         &sv->picker, atomic_load_explicit(&sv->set, memory_order_relaxed),

@@ -6,7 +6,9 @@
 
 #include <stdlib.h>
 
-/* closed() of the pool, and for subchannel_drop(): on the holder. */
+#include "rpc/balance/health_watch.h"
+
+/* closed() of the pool, and for subchannel_leave(): on the holder. */
 static void
 subchannel_gone(void *owner)
 {
@@ -15,7 +17,8 @@ subchannel_gone(void *owner)
     s->gone(s);
 }
 
-/* For subchannel_drop(), on the holder: frees the clients, which are closed. */
+/* For subchannel_leave(), on the holder: frees the clients, which are
+ * closed. */
 static void
 clients_free(struct vc__subchannel *s)
 {
@@ -30,21 +33,39 @@ clients_free(struct vc__subchannel *s)
     }
 }
 
-/* A task: posted by vc__subchannel_put() of the last user. Only now is the pool
- * left: another subchannel, of a server that was dropped and is back or of
- * another channel, may be the last to leave it, and frees it then. */
+/* A task: run or posted by subchannel_drop(). Only now is the pool left:
+ * another subchannel, of a server that was dropped and is back or of another
+ * channel, may be the last to leave it, and frees it then. */
 static void
-subchannel_drop(struct vc__task *task)
+subchannel_leave(struct vc__task *task)
 {
     struct vc__subchannel *s =
         caa_container_of(task, struct vc__subchannel, drop);
     bool last = vc__pools_leave(s->pools, s->pool);
 
     clients_free(s);
+    vc__health_watch_free(s->watch);
     if (last)
         vc__pools_close(s->pool, subchannel_gone, s);
     else
         subchannel_gone(s);
+}
+
+/* A task: posted by vc__subchannel_put() of the last user. A task of the watch
+ * may be posted, too, and runs before another one that is posted now. */
+static void
+subchannel_drop(struct vc__task *task)
+{
+    struct vc__subchannel *s =
+        caa_container_of(task, struct vc__subchannel, drop);
+
+    if (s->watch == NULL) {
+        subchannel_leave(task);
+        return;
+    }
+    vc__health_watch_end(s->watch);
+    s->drop.run = subchannel_leave;
+    vc__engine_post(s->pool->engine, &s->drop);
 }
 
 bool
@@ -97,6 +118,8 @@ client_make(struct vc__subchannel *s, const struct vc_service *service,
     if (cl == NULL)
         return NULL;
     vc__client_init(cl, s->pool, service, opts->weight, opts->quota);
+    if (s->watch != NULL)
+        vc__health_watch_admit(s->watch, cl);
     cl->next = first_client(s);
     cl->owner = s;
     atomic_store_explicit(opts->used, true, memory_order_relaxed);

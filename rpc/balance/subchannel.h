@@ -6,7 +6,8 @@
  * channel, and where servers come and go, or outliers are looked for, the calls
  * in progress. Any thread, unless a comment says otherwise.
  *
- * Called by: servers.c (open, cancel), rpc/client/channel.c (client), changes.c
+ * Called by: servers.c (open, cancel), rpc/client/channel.c (client), field.c
+ * (bars), picker.c (bars), ejections.c (bar), health_watch.c (bar), changes.c
  * (cancel), many files (hold, put). */
 #ifndef VC_RPC_SUBCHANNEL_H
 #define VC_RPC_SUBCHANNEL_H
@@ -19,6 +20,17 @@
 #include "rpc/balance/load_weight.h"
 #include "rpc/balance/outlier.h"
 
+struct vc__health_watch;
+
+/* Why a server gets no calls though it may be connected: bits of a
+ * subchannel's `bars`. */
+enum vc__bar {
+    VC__BAR_EJECTED = 1,   /* ejections.c: it is an outlier */
+    VC__BAR_UNKNOWN = 2,   /* health_watch.c: it has not answered yet */
+    VC__BAR_UNHEALTHY = 4, /* the same: it is unhealthy */
+};
+#define VC__BAR_HEALTH ((unsigned)VC__BAR_UNKNOWN | VC__BAR_UNHEALTHY)
+
 struct vc__subchannel {
     struct vc__pool *pool;
     struct vc__pools *pools; /* it is one of these */
@@ -30,6 +42,8 @@ struct vc__subchannel {
     struct vc__client first; /* the first one needs no allocation */
     struct vc__outlier outlier;
     struct vc__load load;
+    struct vc__health_watch *watch; /* NULL: its health is not watched */
+    atomic_uint bars;               /* of enum vc__bar */
 
     atomic_uint users;
     struct vc__task drop; /* by the last user */
@@ -65,6 +79,40 @@ bool vc__subchannel_open(struct vc__subchannel *s, struct vc__pools *pools,
 struct vc__client *vc__subchannel_client(struct vc__subchannel *s,
                                          const struct vc_service *service,
                                          const struct vc__client_opts *opts);
+
+/* What keeps calls from the server, of enum vc__bar. */
+static inline unsigned
+vc__subchannel_bars(const struct vc__subchannel *s)
+{
+    /* Relaxed: no other data depends on it, and a choice that still sees the
+     * old value is one of a moment before. */
+    return atomic_load_explicit(&s->bars, memory_order_relaxed);
+}
+
+/* How its pool does, for calls, with these bars: a connected server whose health
+ * is not known yet counts as connecting, and an unhealthy one as failing. Any
+ * thread. */
+static inline enum vc__pool_health
+vc__subchannel_health(const struct vc__subchannel *s, unsigned bars)
+{
+    enum vc__pool_health health = vc__pool_health(s->pool);
+
+    if (health != VC__POOL_READY || (bars & VC__BAR_HEALTH) == 0)
+        return health;
+    return bars & VC__BAR_UNHEALTHY ? VC__POOL_FAILING : VC__POOL_CONNECTING;
+}
+
+/* Replaces the bits `which` by `bars`. Any thread; one thread at a time for
+ * each bit. */
+static inline void
+vc__subchannel_bar(struct vc__subchannel *s, unsigned which, unsigned bars)
+{
+    if (bars != 0)
+        atomic_fetch_or_explicit(&s->bars, bars, memory_order_relaxed);
+    if ((which & ~bars) != 0)
+        atomic_fetch_and_explicit(&s->bars, ~(which & ~bars),
+                                  memory_order_relaxed);
+}
 
 /* One user more. The caller is one, or is in a read-side critical section in
  * which it has found the subchannel. */

@@ -12,6 +12,7 @@
 #include "rpc/balance/changes.h"
 #include "rpc/balance/custom.h"
 #include "rpc/balance/ejections.h"
+#include "rpc/balance/health_rules.h"
 #include "rpc/balance/load_opts.h"
 #include "rpc/balance/loads.h"
 #include "rpc/balance/outlier_opts.h"
@@ -120,9 +121,13 @@ balance_opts_take(struct vc_channel *c, const struct vc_channel_opts *opts,
         status = vc__outlier_opts_take(&judges->outlier, opts->outlier);
     if (status == VC_OK)
         status = vc__load_opts_take(&judges->load, opts->load);
+    if (status == VC_OK && opts->health_service != NULL)
+        status = vc__health_name_check(opts->health_service);
     if (status != VC_OK)
         return status;
-    return option_text_copy(&c->servers.label, opts->label) &&
+    c->servers.bars = opts->health_service != NULL;
+    return option_text_copy(&c->servers.health_service, opts->health_service) &&
+                   option_text_copy(&c->servers.label, opts->label) &&
                    option_text_copy(&c->hash_metadata, opts->hash_metadata)
                ? VC_OK
                : vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
@@ -201,6 +206,7 @@ channel_free(struct vc_channel *c)
     free(c->hash_metadata);
     free(c->servers.label);
     vc__custom_free(c->servers.picker.custom);
+    free(c->servers.health_service);
     free(c);
 }
 

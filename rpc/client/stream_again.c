@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cm/pool/gate.h"
 #include "rpc/client/async.h"
 #include "rpc/text.h"
 
@@ -276,12 +277,14 @@ renewed_new(struct vc__client_stream *c)
 }
 
 /* For stream_again_renew(): true if the call's server is none of the channel's
- * any more. */
+ * any more, or unhealthy. */
 static bool
 is_dropped(const struct vc__client_stream *c)
 {
-    return c->held != NULL &&
-           atomic_load_explicit(&c->held->dropped, memory_order_relaxed);
+    if (c->held != NULL &&
+        atomic_load_explicit(&c->held->dropped, memory_order_relaxed))
+        return true;
+    return vc__gate_is_shut(c->client);
 }
 
 /* For stream_again_resume(): makes the CALL of the next attempt; to another

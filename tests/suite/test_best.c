@@ -17,6 +17,7 @@
 
 #include <verbcall/async.h>
 #include <verbcall/counters.h>
+#include <verbcall/health.h>
 #include <verbcall/runtime.h>
 
 #include "cm/connect/features.h"
@@ -150,6 +151,42 @@ a_stream_ends_where_it_began(void **state)
     while (strstr(words(f.channel), "tcp to") != NULL)
         assert_status(VC_OK, fixture_echo(f.channel, 10, 1));
     fixture_stop(&f);
+}
+
+static struct vc_health *health;
+
+static void
+health_add(struct vc_server *server)
+{
+    assert_status(VC_OK, vc_health_new(server, &health));
+}
+
+/* It is the library's own. */
+static void
+a_stream_that_watches_health_moves_to_the_better_transport(void **state)
+{
+    struct vc_channel_opts opts = VC_CHANNEL_OPTS_INIT;
+    struct fixture f;
+    uint64_t due;
+
+    (void)state;
+    opts.health_service = "";
+    fixture_add = health_add;
+    fixture_start(&f, 1, NULL, &opts);
+    fixture_add = NULL;
+    await_says(&f, "shm to");
+    due = fixture_ms() + AWAIT_MS;
+    while (strstr(words(f.channel), "tcp to") != NULL) {
+        assert_true(fixture_ms() < due);
+        assert_status(VC_OK, fixture_echo(f.channel, 10, 1));
+    }
+    assert_status(VC_OK, vc_health_set(health, "", false));
+    while (fixture_echo(f.channel, 10, 1) == VC_OK)
+        assert_true(fixture_ms() < due);
+    assert_says(f.channel, ": unhealthy (NOT_SERVING)");
+    assert_says(f.channel, "shm to shm of this host: 1 call under way");
+    fixture_stop(&f);
+    vc_health_free(health);
 }
 
 static void
@@ -534,6 +571,8 @@ main(void)
         cmocka_unit_test(shared_memory_is_found_by_tcp),
         cmocka_unit_test(a_call_under_way_goes_on_and_runs_once),
         cmocka_unit_test(a_stream_ends_where_it_began),
+        cmocka_unit_test(
+            a_stream_that_watches_health_moves_to_the_better_transport),
         fixture_apart(a_server_that_is_back_is_found_anew, 1),
         cmocka_unit_test(the_reason_is_told),
         cmocka_unit_test(a_short_text_is_cut_and_its_length_told),

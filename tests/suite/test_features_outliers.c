@@ -1,12 +1,14 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Outlier detection of a channel, by which policy ever. */
+ * Servers that are connected and get no calls: as outlier detection has ejected
+ * them, by which policy ever; or as they report that they are unhealthy. */
 #include "tests/suite/app_fleet.h"
 
 #include <string.h>
 
 #include <verbcall/counters.h>
+#include <verbcall/health.h>
 #include <verbcall/outlier.h>
 
 #define CALLS 300u
@@ -155,6 +157,114 @@ no_policy_gives_an_ejected_one_a_call(void **state)
     }
 }
 
+/* --- health ---------------------------------------------------------------------- */
+
+static struct vc_health *healths[SERVERS];
+
+static void
+health_add(struct vc_server *server, unsigned i)
+{
+    assert_status(VC_OK, vc_health_new(server, &healths[i]));
+}
+
+/* Opens a channel that watches the health of its servers as a whole. */
+static void
+health_start(struct app_fleet *f, const char *policy)
+{
+    app_add = health_add;
+    app_fleet_begin(f);
+    app_add = NULL;
+    app_fleet_open(f, VC_CHANNEL_OPTS(.policy = policy, .health_service = ""));
+}
+
+static void
+health_end(struct app_fleet *f)
+{
+    app_fleet_end(f);
+    for (unsigned i = 0; i < SERVERS; i++)
+        vc_health_free(healths[i]);
+}
+
+/* Waits until the channel is described with this text, or without it. */
+static void
+described_await(struct app_fleet *f, const char *text, bool with)
+{
+    uint64_t due = fixture_ms() + AWAIT_MS;
+
+    while ((strstr(app_described(f), text) != NULL) != with) {
+        assert_true(fixture_ms() < due);
+        app_nothing(f, 10000);
+    }
+}
+
+/* By whichever policy. */
+static void
+an_unhealthy_one_gets_no_call_until_it_is_healthy(void **state)
+{
+    static const char *const policies[] = {
+        "round_robin",   "weighted_round_robin",
+        "least_request", "ring_hash",
+        "priority",      "nearest"};
+    static struct app_fleet f;
+
+    (void)state;
+    for (unsigned p = 0; p < 6; p++) {
+        unsigned before;
+
+        health_start(&f, policies[p]);
+        app_ready_await(&f, SERVERS);
+        assert_status(VC_OK, vc_health_set(healths[0], "", false));
+        described_await(&f, ": unhealthy (NOT_SERVING)\n", true);
+        before = atomic_load(&app_servers[0].calls);
+        for (unsigned i = 0; i < CALLS; i++)
+            assert_status(VC_OK, app_nothing(&f, 10000));
+        assert_int_equal(before, atomic_load(&app_servers[0].calls));
+        assert_status(VC_OK, vc_health_set(healths[0], "", true));
+        app_ready_await(&f, SERVERS);
+        for (unsigned i = 0; i < CALLS; i++)
+            assert_status(VC_OK, app_nothing(&f, 10000));
+        assert_true(before < atomic_load(&app_servers[0].calls));
+        health_end(&f);
+    }
+}
+
+static void
+if_all_are_unhealthy_a_call_ends_with_the_reason(void **state)
+{
+    static struct app_fleet f;
+    uint64_t due = fixture_ms() + AWAIT_MS;
+
+    (void)state;
+    health_start(&f, "round_robin");
+    app_ready_await(&f, SERVERS);
+    for (unsigned i = 0; i < SERVERS; i++)
+        assert_status(VC_OK, vc_health_set(healths[i], "", false));
+    while (app_nothing(&f, 10000) == VC_OK)
+        assert_true(fixture_ms() < due);
+    assert_non_null(strstr(vc_error(), " is unhealthy: its health service "
+                                       "reports NOT_SERVING for the whole "
+                                       "server"));
+    assert_int_equal(VC_OUTCOME_NOT_EXECUTED, vc_error_outcome());
+    health_end(&f);
+}
+
+/* Its streams that watch it end at once, so the drain does too. */
+static void
+a_server_that_is_watched_drains_and_no_call_is_lost(void **state)
+{
+    static struct app_fleet f;
+    uint64_t began;
+
+    (void)state;
+    health_start(&f, "round_robin");
+    app_ready_await(&f, SERVERS);
+    began = fixture_ms();
+    assert_status(VC_OK, vc_server_drain(f.servers[0].server, NULL, AWAIT_MS));
+    assert_in_range(fixture_ms() - began, 0, AWAIT_MS / 2);
+    app_echo(&f, CALLS);
+    health_end(&f);
+}
+
 #define T(name) cmocka_unit_test(name)
 
 int
@@ -165,6 +275,9 @@ main(void)
         T(one_that_does_not_answer_is_ejected_by_deadlines),
         T(an_ejected_one_comes_back_on_time),
         T(no_policy_gives_an_ejected_one_a_call),
+        T(an_unhealthy_one_gets_no_call_until_it_is_healthy),
+        T(if_all_are_unhealthy_a_call_ends_with_the_reason),
+        T(a_server_that_is_watched_drains_and_no_call_is_lost),
     };
 
     if (!app_register())

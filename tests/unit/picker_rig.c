@@ -34,7 +34,14 @@ rig_health_all(enum vc__pool_health health)
 void
 rig_eject(unsigned i, bool ejected)
 {
-    atomic_store(&rig.subs[i].outlier.ejected, ejected);
+    vc__subchannel_bar(&rig.subs[i], VC__BAR_EJECTED,
+                       ejected ? VC__BAR_EJECTED : 0);
+}
+
+void
+rig_bar(unsigned i, unsigned bars)
+{
+    vc__subchannel_bar(&rig.subs[i], VC__BAR_HEALTH, bars);
 }
 
 void

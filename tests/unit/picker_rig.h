@@ -34,6 +34,8 @@ void rig_health(unsigned i, enum vc__pool_health health);
 /* Of all servers. */
 void rig_health_all(enum vc__pool_health health);
 void rig_eject(unsigned i, bool ejected);
+/* What is known of its health: of enum vc__bar. */
+void rig_bar(unsigned i, unsigned bars);
 void rig_calls(unsigned i, uint64_t calls);
 
 /* From now on the server may be connected by the policy: picker_rig_was_prompted() is

@@ -286,6 +286,97 @@ an_ejected_server_is_better_than_one_that_cannot_be_reached(void **state)
     }
 }
 
+/* --- health ---------------------------------------------------------------- */
+
+/* Also if all were connected and healthy at the last look. With ring_hash a
+ * call waits for its server's first answer, as for its connection. */
+static void
+an_unhealthy_server_gets_no_attempt_until_it_is_healthy(void **state)
+{
+    (void)state;
+    for (int p = 0; p < POLICIES; p++) {
+        picker_rig_fresh((enum vc__policy)p);
+        picker_rig_draw(100);
+        rig_bar(0, VC__BAR_UNHEALTHY);
+        rig_bar(3, p == VC__POLICY_RING_HASH ? VC__BAR_UNHEALTHY
+                                             : VC__BAR_UNKNOWN);
+        picker_rig_draw(1000);
+        assert_int_equal(0, rig.got[0] + rig.got[3]);
+        rig_bar(0, 0);
+        rig_bar(3, 0);
+        picker_rig_draw(1000);
+        assert_true(p == VC__POLICY_PICK_FIRST || rig.got[3] > 0);
+    }
+}
+
+/* As one whose connection was lost: an ejected one it goes back to. */
+static void
+pick_first_moves_on_from_a_server_that_is_unhealthy(void **state)
+{
+    (void)state;
+    for (unsigned unhealthy = 0; unhealthy < 2; unhealthy++) {
+        picker_rig_fresh(VC__POLICY_PICK_FIRST);
+        assert_int_equal(0, rig_pick_after(NULL, 0));
+        if (unhealthy) {
+            rig_bar(0, VC__BAR_UNHEALTHY);
+        } else {
+            rig_eject(0, true);
+        }
+        assert_int_equal(1, rig_pick_after(NULL, 0));
+        rig_bar(0, 0);
+        rig_eject(0, false);
+        assert_int_equal(unhealthy, rig_pick_after(NULL, 0));
+    }
+}
+
+/* It may be healthy in a moment; a call waits there, as for a connection. */
+static void
+a_server_that_has_not_answered_is_better_than_an_unhealthy_one(void **state)
+{
+    (void)state;
+    for (int p = 0; p < POLICIES; p++) {
+        picker_rig_fresh((enum vc__policy)p);
+        for (unsigned i = 0; i < RIG_N; i++)
+            rig_bar(i, VC__BAR_UNHEALTHY);
+        assert_false(vc__picker_elsewhere(rig.set, &rig.pools[0]));
+        rig_bar(2, VC__BAR_UNKNOWN);
+        assert_true(vc__picker_elsewhere(rig.set, &rig.pools[0]));
+        picker_rig_draw(100);
+        assert_int_equal(100, rig.got[2]);
+    }
+}
+
+static void
+an_unhealthy_server_is_worse_than_an_ejected_one(void **state)
+{
+    (void)state;
+    for (int p = 0; p < POLICIES; p++) {
+        picker_rig_fresh((enum vc__policy)p);
+        for (unsigned i = 0; i < RIG_N; i++)
+            rig_bar(i, VC__BAR_UNHEALTHY);
+        rig_bar(2, 0);
+        rig_eject(1, true); /* both */
+        rig_eject(2, true);
+        picker_rig_draw(100);
+        assert_int_equal(100, rig.got[2]);
+    }
+}
+
+/* What was known is about a connection that there is not any more. */
+static void
+without_a_connection_health_does_not_count(void **state)
+{
+    (void)state;
+    for (int p = 0; p < POLICIES; p++) {
+        picker_rig_fresh((enum vc__policy)p);
+        rig_health_all(VC__POOL_FAILING);
+        rig_health(2, VC__POOL_IDLE);
+        rig_bar(2, VC__BAR_UNHEALTHY);
+        picker_rig_draw(100);
+        assert_int_equal(100, rig.got[2]);
+    }
+}
+
 /* --- sets that change ------------------------------------------------------ */
 
 /* The set has these servers from now on, by their numbers. */
@@ -401,6 +492,11 @@ main(void)
         T(an_ejected_server_gets_no_attempt_until_it_is_back),
         T(if_all_are_ejected_one_is_chosen_all_the_same),
         T(an_ejected_server_is_better_than_one_that_cannot_be_reached),
+        T(an_unhealthy_server_gets_no_attempt_until_it_is_healthy),
+        T(pick_first_moves_on_from_a_server_that_is_unhealthy),
+        T(a_server_that_has_not_answered_is_better_than_an_unhealthy_one),
+        T(an_unhealthy_server_is_worse_than_an_ejected_one),
+        T(without_a_connection_health_does_not_count),
         T(pick_first_keeps_its_server_when_the_set_changes),
         T(pick_first_begins_anew_when_its_server_has_gone),
         T(round_robin_has_new_servers_connected),

@@ -34,6 +34,7 @@
     X(LISTEN_LOST, ERROR, "addresses that servers have lost")                  \
     X(SERVERS, INFO, "servers that come and go")                               \
     X(EJECTED, WARNING, "servers that are ejected, or come back")              \
+    X(HEALTH, WARNING, "servers that are unhealthy, or healthy again")         \
     X(RESOLVER, WARNING, "targets that are not resolved")                      \
     X(SERVER, INFO, "servers that are drained or closed")                      \
     X(WAITS, WARNING, "servers whose end waits for calls")                     \

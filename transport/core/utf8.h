@@ -6,8 +6,8 @@
  * escape them. Pure; called on whatever thread reads the text.
  *
  * Called by: cm/connect/hello.c (valid), rpc/balance/endpoint_file.c (all),
- * rpc/codec/fast_codec.c (valid), rpc/codec/validate.c (valid), error.c
- * (whole). */
+ * rpc/balance/health_rules.c (valid), rpc/codec/fast_codec.c (valid),
+ * rpc/codec/validate.c (valid), error.c (whole). */
 #ifndef VC_TRANSPORT_UTF8_H
 #define VC_TRANSPORT_UTF8_H
 

@@ -1,0 +1,47 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Watches the health of one server of a channel (gRPC's proposal A17): while
+ * the server is connected, a stream of grpc.health.v1.Health/Watch is kept
+ * there. The rules are in rpc/balance/health_rules.h. What they say opens or
+ * shuts the gate of the channel's clients at the server (cm/pool/gate.h), and
+ * is published for the picker in the subchannel's `bars`. The stream is a
+ * request of the pool, as a program's is, without a thread; it holds neither
+ * the channel nor the subchannel, which owns the watch.
+ *
+ * Called by: servers.c (new, begin, free, describe), subchannel.c (admit, end,
+ * free). */
+#ifndef VC_RPC_HEALTH_WATCH_H
+#define VC_RPC_HEALTH_WATCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct vc__client;
+struct vc__health_watch;
+struct vc__subchannel;
+
+/* A watch of this name, which was checked. NULL: no memory. Any thread. */
+struct vc__health_watch *vc__health_watch_new(const char *name);
+/* Begins to watch the server: the subchannel is open and has no clients yet,
+ * and sets its `watch` to this one. Any thread. */
+void vc__health_watch_begin(struct vc__health_watch *w,
+                            struct vc__subchannel *s);
+
+/* The requests of this client wait until the server is healthy. Any thread, as
+ * vc__gate_admit(). */
+void vc__health_watch_admit(struct vc__health_watch *w, struct vc__client *c);
+
+/* Ends the stream, on the holder. The watch may be freed by a task that is
+ * posted afterwards, as one of its own may have been posted before. */
+void vc__health_watch_end(struct vc__health_watch *w);
+/* NULL is allowed. */
+void vc__health_watch_free(struct vc__health_watch *w);
+
+/* For vc_channel_describe(): "ready", or why the server gets no calls, while it
+ * is connected. Returns false if it is not. Any thread, without the pool's
+ * lock. */
+bool vc__health_watch_describe(struct vc__health_watch *w, char *text,
+                               size_t size);
+
+#endif
