@@ -8,12 +8,10 @@
  *
  * Called by: addresses.c (parse), rpc/balance/near.c (parse), rpc/probe.c
  * (parse, lookup, reaches), rpc/server/redirect.c (parse, reaches),
- * rpc/server/server_listen.c (parse, reaches), cm/pool/pool_describe.c (text),
- * rpc/balance/ejections.c (text), rpc/balance/servers.c (text),
- * rpc/client/attempts.c (text), rpc/stream/stream.c (text),
- * cm/link/link_connect.c (reaches), rpc/balance/target_opts.c (reaches,
- * address_parse), cm/pool/pool_lookup.c (lookup_start, lookup_cancel,
- * lookup_free), target.c (lookup_free), many files (numeric). */
+ * rpc/server/server_listen.c (parse, reaches), cm/link/link_connect.c
+ * (reaches), rpc/balance/target_opts.c (reaches, address_parse),
+ * cm/pool/pool_lookup.c (lookup_start, lookup_cancel, lookup_free), target.c
+ * (lookup_free), many files (text, numeric). */
 #ifndef VC_CM_TARGET_H
 #define VC_CM_TARGET_H
 

@@ -20,8 +20,9 @@
  * count_replies, has_ways, attempt_cancel, failed, health_update, peer_drop,
  * launch, push, is_wanted, attempt, hurry, waiters_take, waiters_wake,
  * close_check, upgrade_joined, upgrade_lost, upgrade_log, upgrade_unused,
- * upgrade_cancel, upgrade_suits, missed, look, former_check), client.c
- * (refuse_soon, requests_fail, want, grow), session.c (tidy, count_replies),
+ * upgrade_cancel, upgrade_suits, missed, look, former_check),
+ * rpc/balance/health_watch.c (refuse), client.c (refuse_soon, requests_fail,
+ * want, grow), gate.c (requests_fail, push), session.c (tidy, count_replies),
  * upgrade.c (count_one, attempt_hello, attempt_offer, log_transport,
  * upgrade_log, missed, link_new), rpc/client/attempt.c (count_one),
  * session_reply.c (count_replies, message_max), rpc/balance/loads.c (readied),

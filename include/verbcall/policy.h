@@ -24,11 +24,13 @@ struct vc_service;
 /* How a server stands at this moment; the lower, the better. */
 enum vc_server_state {
     VC_SERVER_READY,      /* it is connected */
-    VC_SERVER_CONNECTING, /* it may be soon: a call would wait for that */
+    VC_SERVER_CONNECTING, /* it may be soon, or has not told its health yet
+                             (health_service): a call would wait for that */
     VC_SERVER_IDLE,       /* it is not: a call would wait, too */
     VC_SERVER_EJECTED,    /* it is connected, but its calls fail: see
                              verbcall/outlier.h */
-    VC_SERVER_FAILING,    /* it cannot be reached: a call would fail, or wait */
+    VC_SERVER_FAILING,    /* it cannot be reached, or is unhealthy: a call
+                             would fail, or wait */
 };
 
 /* Bytes of a text of a policy, with the final NUL. */

@@ -17,9 +17,9 @@
  * do not eject it again, which would prolong the ejection. Their results do
  * count for the mean and the deviation, as in A50.
  *
- * Called by: ejections.c (is_on, sweep, reset, length), outlier.c (is_on,
- * is_ejected, reset, length), servers.h (count), custom.c (is_ejected), field.c
- * (is_ejected), servers.c (is_ejected). */
+ * Called by: ejections.c (is_on, is_ejected, sweep, reset, length), outlier.c
+ * (is_on, is_ejected, reset, length), servers.h (count), servers.c
+ * (is_ejected). */
 #ifndef VC_RPC_OUTLIER_H
 #define VC_RPC_OUTLIER_H
 

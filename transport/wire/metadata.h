@@ -15,8 +15,8 @@
  * (fault, size, fits), rpc/server/server_metadata.c (fault, size, put, fits,
  * remove, check, memory, unpack, find, find_own, number),
  * rpc/server/server_load.c (size, put), metadata.c (size, find),
- * rpc/server/stream_server.c (initial), rpc/balance/loads.c (find),
- * rpc/balance/custom.c (seek). */
+ * rpc/balance/health_watch.c (put), rpc/server/stream_server.c (initial),
+ * rpc/balance/loads.c (find), rpc/balance/custom.c (seek). */
 #ifndef VC_TRANSPORT_METADATA_H
 #define VC_TRANSPORT_METADATA_H
 
