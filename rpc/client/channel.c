@@ -34,7 +34,6 @@
 #define MAX_LINKS      4u
 #define LINKS_MAX      1024u
 #define ATTEMPTS       3u
-#define ATTEMPTS_MAX   100u
 #define BACKOFF_MS     50u
 #define BACKOFF_MS_MAX 60000u
 
@@ -60,7 +59,7 @@ static const struct vc__option channel_numbers[] = {
     SIZE(quota, 0, 1, UINT32_MAX),
     OR(keepalive_ms, VC__KEEPALIVE_DEFAULT_MS, VC__KEEPALIVE_MIN_MS,
        VC__KEEPALIVE_MAX_MS, VC_KEEPALIVE_OFF),
-    IN(max_attempts, ATTEMPTS, 1, ATTEMPTS_MAX),
+    IN(max_attempts, ATTEMPTS, 1, VC__RETRY_ATTEMPTS_MAX),
     IN(retry_backoff_ms, BACKOFF_MS, 1, BACKOFF_MS_MAX),
     IN(connect_delay_ms, VC__DIAL_HEAD_START_MS, VC__DIAL_HEAD_START_MS_MIN,
        VC__DIAL_HEAD_START_MS_MAX),
@@ -183,8 +182,8 @@ channel_new(struct vc_runtime *runtime, const struct vc_channel_opts *opts)
         .closing = &c->closing,
         .used = &c->servers.used,
     };
-    c->retry.max_attempts = opts->max_attempts;
-    c->retry.backoff_ms = opts->retry_backoff_ms;
+    c->retry = (struct vc__retry_policy)VC__RETRY_POLICY(
+        opts->max_attempts, opts->retry_backoff_ms);
     c->reply_memory =
         vc__codec_memory((size_t)1 << vc__log2_message(opts->max_message));
     atomic_init(&c->chance, vc__get64(runtime->instance) ^

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * See rpc/client/retry.h. vc__retry_again() calls all static functions,
- * directly or not; vc__retry_refill() calls budget_move(), too. */
+ * directly or not; the other functions call those of the budget, too. */
 #include "rpc/client/retry.h"
 
 #include <verbcall/call.h>
@@ -10,23 +10,32 @@
 
 #include "transport/core/random.h"
 
-/* How often the wait doubles: up to sixteen times the first. */
-#define DOUBLINGS 4u
+/* How often a wait is multiplied at most. */
+#define STEPS 64u
 
 /* --- the budget -------------------------------------------------------- */
 
-/* Adds `by` to what is missing, within 0 and VC__RETRY_TOKENS. Relaxed, as all
- * accesses: no other data depends on this count. */
+/* The number in force, or the default. Relaxed, as all accesses to a budget: no
+ * other data depends on them. */
+static unsigned
+budget_number(atomic_uint *number, unsigned otherwise)
+{
+    unsigned n = atomic_load_explicit(number, memory_order_relaxed);
+
+    return n != 0 ? n : otherwise;
+}
+
+/* Adds `by` to what is missing, within 0 and the size. */
 static void
 budget_move(struct vc__retry_budget *b, int by)
 {
     unsigned is = atomic_load_explicit(&b->missing, memory_order_relaxed);
-    unsigned to;
+    unsigned to, size = budget_number(&b->size, VC__RETRY_TOKENS);
 
     do {
         to = by < 0 && is < (unsigned)-by ? 0 : is + (unsigned)by;
-        if (to > VC__RETRY_TOKENS)
-            to = VC__RETRY_TOKENS;
+        if (to > size)
+            to = size;
     } while (!atomic_compare_exchange_weak_explicit(
         &b->missing, &is, to, memory_order_relaxed, memory_order_relaxed));
 }
@@ -34,24 +43,40 @@ budget_move(struct vc__retry_budget *b, int by)
 void
 vc__retry_refill(struct vc__retry_budget *budget)
 {
-    budget_move(budget, -1);
+    budget_move(budget, -(int)budget_number(&budget->gives, VC__RETRY_GIVES));
+}
+
+void
+vc__retry_resize(struct vc__retry_budget *b, unsigned size, unsigned gives)
+{
+    uint64_t before = budget_number(&b->size, VC__RETRY_TOKENS);
+    uint64_t missing = atomic_load_explicit(&b->missing, memory_order_relaxed);
+
+    atomic_store_explicit(&b->size, size, memory_order_relaxed);
+    atomic_store_explicit(&b->gives, gives, memory_order_relaxed);
+    missing = missing * budget_number(&b->size, VC__RETRY_TOKENS) / before;
+    atomic_store_explicit(&b->missing, (unsigned)missing, memory_order_relaxed);
 }
 
 /* True if less than half of the tokens are missing. */
 static bool
 budget_allows(struct vc__retry_budget *b)
 {
-    return atomic_load_explicit(&b->missing, memory_order_relaxed) <
-           VC__RETRY_TOKENS / 2;
+    return atomic_load_explicit(&b->missing, memory_order_relaxed) * 2 <
+           budget_number(&b->size, VC__RETRY_TOKENS);
 }
 
 /* --- the decision ------------------------------------------------------ */
 
-/* True if the status may be different the next time. */
+/* True if the status may be different the next time. Never if the call itself
+ * has ended: its caller has cancelled it, or its deadline has passed. */
 static bool
-is_passing(const struct vc__retry_facts *f)
+is_passing(const struct vc__retry_policy *p, const struct vc__retry_facts *f)
 {
-    return f->status == VC_UNAVAILABLE || f->status == VC_RESOURCE_EXHAUSTED;
+    bool ends = f->status == VC_CANCELLED || f->status == VC_DEADLINE_EXCEEDED;
+
+    return (unsigned)f->status < 32 && p->codes >> f->status & 1 &&
+           (f->answered || !ends);
 }
 
 /* True if the call was not executed, or may be executed twice. */
@@ -91,15 +116,25 @@ goes_elsewhere(const struct vc__retry_facts *f)
            f->left_us > 0;
 }
 
+/* The backoff of the policy before the next attempt, in microseconds. */
+static uint64_t
+backoff_of(const struct vc__retry_policy *p, unsigned attempt)
+{
+    double most = (double)p->max_backoff_us, us = (double)p->backoff_us;
+    unsigned steps = attempt - 1 < STEPS ? attempt - 1 : STEPS;
+
+    for (unsigned i = 0; i < steps && (us < most || p->multiplier < 1); i++)
+        us *= p->multiplier;
+    return us < most ? (uint64_t)us : p->max_backoff_us;
+}
+
 /* Microseconds until the next attempt: the server's pushback, or the backoff
  * with its jitter. */
 static uint64_t
 wait_of(const struct vc__retry_policy *p, const struct vc__retry_facts *f,
         uint64_t *seed)
 {
-    unsigned doublings =
-        f->attempt - 1 < DOUBLINGS ? f->attempt - 1 : DOUBLINGS;
-    uint64_t us = (uint64_t)p->backoff_ms * 1000u << doublings;
+    uint64_t us = backoff_of(p, f->attempt);
 
     if (f->has_pushback)
         return (uint64_t)f->pushback_ms * 1000u;
@@ -118,14 +153,12 @@ vc__retry_again(const struct vc__retry_policy *policy,
         *wait_us = 0;
         return VC__RETRY_ELSEWHERE;
     }
-    if (!is_passing(f))
-        return VC__RETRY_NO;
     if (is_waiting(f)) {
-        wait = wait_of(policy, f, seed);
+        wait = wait_of(f->waits != NULL ? f->waits : policy, f, seed);
         *wait_us = wait < f->left_us ? wait : f->left_us;
         return VC__RETRY_AGAIN;
     }
-    if (f->nowhere)
+    if (f->nowhere || !is_passing(policy, f))
         return VC__RETRY_NO;
     budget_move(budget, VC__RETRY_COST);
     if (f->call_flags & VC_CALL_NO_RETRY || f->attempt >= policy->max_attempts)

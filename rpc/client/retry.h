@@ -3,8 +3,9 @@
  *
  * The retry policy: whether a failed call is tried again, and when. A call that
  * was certainly not executed may be. One that may have been executed is retried
- * only if its method says that this does no harm. Each wait is twice the one
- * before, with 20 % of jitter. A channel whose calls mostly fail stops
+ * only if its method says that this does no harm, whatever the policy says.
+ * Each wait is twice the one before, or as the policy says, with 20 % of
+ * jitter. A channel whose calls mostly fail stops
  * retrying, so that retries do not bring down an overloaded server (as gRPC's
  * retryThrottling). Pure; any threads may use a budget at the same time. A
  * failed attempt is judged on the caller's thread if the call blocks, else on
@@ -22,21 +23,42 @@
 
 #include <verbcall/status.h>
 
-/* The options of a channel. */
+/* The options of a channel, or those of a method in its service config. */
 struct vc__retry_policy {
     unsigned max_attempts; /* the first one included */
-    uint32_t backoff_ms;   /* wait before the second, in milliseconds */
+    uint32_t codes;        /* bits 1 << status: failures that may pass */
+    /* The wait before the second attempt, and the most before any, in
+     * microseconds up to VC__RETRY_WAIT_MAX, and what each wait is multiplied
+     * by for the next. */
+    uint64_t backoff_us, max_backoff_us;
+    double multiplier;
 };
 
-/* A channel's budget of ten tokens, counted in tenths; if zeroed it is full. A
- * failed attempt costs one token, a successful call gives back a tenth. There
- * are no retries while half or more are missing. */
+#define VC__RETRY_ATTEMPTS_MAX 100u
+#define VC__RETRY_WAIT_MAX     (UINT64_C(3600) * 1000 * 1000)
+
+/* Of a channel whose service config says nothing. */
+#define VC__RETRY_CODES (1u << VC_UNAVAILABLE | 1u << VC_RESOURCE_EXHAUSTED)
+#define VC__RETRY_POLICY(attempts, ms)                                         \
+    {                                                                          \
+        .max_attempts = (attempts), .codes = VC__RETRY_CODES,                  \
+        .backoff_us = (ms)*UINT64_C(1000),                                     \
+        .max_backoff_us = (ms)*UINT64_C(16000), .multiplier = 2,               \
+    }
+
+/* A channel's budget of tokens, counted in thousandths; if zeroed it is full,
+ * and has the default size. A failed attempt costs one token, a successful call
+ * gives back a tenth, by default. There are no retries while half or more are
+ * missing. */
 struct vc__retry_budget {
     atomic_uint missing;
+    atomic_uint size;  /* 0: VC__RETRY_TOKENS */
+    atomic_uint gives; /* 0: VC__RETRY_GIVES */
 };
 
-#define VC__RETRY_TOKENS 100u
-#define VC__RETRY_COST   10u
+#define VC__RETRY_TOKENS 10000u
+#define VC__RETRY_COST   1000u
+#define VC__RETRY_GIVES  100u
 
 /* The facts of a failed attempt. */
 struct vc__retry_facts {
@@ -49,8 +71,12 @@ struct vc__retry_facts {
     int32_t pushback_ms;   /* in milliseconds; below 0: no retry */
     bool elsewhere;        /* no server has it, and another may be tried */
     bool nowhere;          /* there was no server yet to send it to */
-    uint64_t took_us;      /* by this attempt, in microseconds */
-    uint64_t left_us;      /* to the deadline; UINT64_MAX: no deadline */
+    bool answered;         /* the status is the server's */
+    /* How long a call that waits for its server waits each time; NULL: as the
+     * policy says. */
+    const struct vc__retry_policy *waits;
+    uint64_t took_us; /* by this attempt, in microseconds */
+    uint64_t left_us; /* to the deadline; UINT64_MAX: no deadline */
 };
 
 enum vc__retry {
@@ -74,8 +100,15 @@ enum vc__retry vc__retry_again(const struct vc__retry_policy *policy,
                                const struct vc__retry_facts *facts,
                                uint64_t *seed, uint64_t *wait_us);
 
-/* Gives back a tenth of a token. Called by vc__retry_good(). */
+/* Gives back a part of a token. Called by vc__retry_good(). */
 void vc__retry_refill(struct vc__retry_budget *budget);
+
+/* From now on the budget has so many thousandths of a token, and a successful
+ * call gives back so many; 0, 0: the default. As in gRPC the same share of it
+ * is missing as before. Not for two threads at a time. Called when the service
+ * config of the channel changes. */
+void vc__retry_resize(struct vc__retry_budget *budget, unsigned size,
+                      unsigned gives);
 
 /* A call has succeeded. */
 static inline void

@@ -27,8 +27,7 @@
 #define NO_RETRY VC_CALL_NO_RETRY
 #define WAIT     VC_CALL_WAIT_FOR_READY
 
-static const struct vc__retry_policy policy = {.max_attempts = 3,
-                                               .backoff_ms = 50};
+static const struct vc__retry_policy policy = VC__RETRY_POLICY(3, 50);
 
 /* wait_ms is the least delay before the retry in milliseconds, NEVER for no
  * retry. The longest delay is half as much again. */
@@ -250,6 +249,135 @@ a_pushback_of_0_is_no_refusal(void **state)
     assert_int_equal(VC__RETRY_NO, pushed_back(-1, 0, FOREVER, &wait));
 }
 
+/* --- policies of service configs ---------------------------------------- */
+
+static const struct vc__retry_policy other = {
+    .max_attempts = 9,
+    .codes = 1u << VC_ABORTED | 1u << VC_CANCELLED | 1u << VC_DEADLINE_EXCEEDED,
+    .backoff_us = 10 * MS,
+    .max_backoff_us = 50 * MS,
+    .multiplier = 3,
+};
+
+static void
+the_codes_of_the_policy_are_retried_and_no_others(void **state)
+{
+    static const struct {
+        enum vc_status status;
+        enum vc_outcome outcome;
+        uint32_t method, call;
+        bool answered, again;
+    } rows[] = {
+        {VC_ABORTED, NOT, 0, 0, true, true},
+        {VC_ABORTED, EXECUTED, IDEM, 0, true, true},
+        {VC_ABORTED, EXECUTED, PURE, 0, false, true},
+        {VC_ABORTED, EXECUTED, 0, 0, true, false},
+        {VC_ABORTED, PERHAPS, 0, 0, false, false},
+        {VC_ABORTED, EXECUTED, IDEM, NO_RETRY, true, false},
+        {VC_UNAVAILABLE, NOT, IDEM, 0, true, false},
+        {VC_RESOURCE_EXHAUSTED, NOT, IDEM, 0, true, false},
+        /* a call that has ended by itself is not sent again */
+        {VC_CANCELLED, EXECUTED, IDEM, 0, true, true},
+        {VC_CANCELLED, NOT, IDEM, 0, false, false},
+        {VC_DEADLINE_EXCEEDED, EXECUTED, IDEM, 0, true, true},
+        {VC_DEADLINE_EXCEEDED, PERHAPS, IDEM, 0, false, false},
+        /* a call that waits for its server does so by any policy */
+        {VC_UNAVAILABLE, NOT, 0, WAIT, false, true},
+        {VC_UNAVAILABLE, PERHAPS, IDEM, WAIT, false, false},
+        /* a status that is no code */
+        {(enum vc_status)32, NOT, IDEM, 0, true, false},
+        {(enum vc_status) - 1, NOT, IDEM, 0, true, false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const struct vc__retry_facts facts = {
+            .status = rows[i].status,
+            .outcome = rows[i].outcome,
+            .method_flags = rows[i].method,
+            .call_flags = rows[i].call,
+            .answered = rows[i].answered,
+            .attempt = 1,
+            .left_us = FOREVER,
+        };
+        struct vc__retry_budget budget = {0};
+        uint64_t seed = 1, wait;
+
+        if (vc__retry_again(&other, &budget, &facts, &seed, &wait) !=
+            (rows[i].again ? VC__RETRY_AGAIN : VC__RETRY_NO))
+            fail_msg("row %zu", i);
+    }
+}
+
+static void
+waits_are_multiplied_up_to_the_most(void **state)
+{
+    static const uint64_t ms[] = {10, 30, 50, 50, 50};
+    struct vc__retry_facts facts = facts_of(0);
+
+    (void)state;
+    facts.status = VC_ABORTED;
+    for (uint64_t seed = 0; seed < SEEDS; seed++) {
+        for (unsigned i = 0; i < 5; i++) {
+            struct vc__retry_budget budget = {0};
+            uint64_t s = seed, wait = 0;
+
+            facts.attempt = i + 1;
+            vc__retry_again(&other, &budget, &facts, &s, &wait);
+            assert_in_range(wait, ms[i] * MS * 8 / 10, ms[i] * MS * 12 / 10);
+        }
+    }
+}
+
+/* A first wait that is more than the most, one that shrinks, and none. */
+static void
+odd_waits_are_kept_in_range(void **state)
+{
+    static const struct {
+        struct vc__retry_policy policy;
+        uint64_t least, most;
+    } rows[] = {
+        {{9, VC__RETRY_CODES, 100, 10, 2}, 8, 12},
+        {{9, VC__RETRY_CODES, 1000, 1000, 0.5}, 400 / 2, 600 / 2},
+        {{9, VC__RETRY_CODES, 0, 0, 1}, 0, 0},
+        {{9, VC__RETRY_CODES, 1, VC__RETRY_WAIT_MAX, 3e38},
+         VC__RETRY_WAIT_MAX / 10 * 8,
+         VC__RETRY_WAIT_MAX / 10 * 12},
+        {{9, VC__RETRY_CODES, VC__RETRY_WAIT_MAX, VC__RETRY_WAIT_MAX, 1},
+         VC__RETRY_WAIT_MAX / 10 * 8,
+         VC__RETRY_WAIT_MAX / 10 * 12},
+    };
+    struct vc__retry_facts facts = facts_of(0);
+
+    (void)state;
+    facts.attempt = 3;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct vc__retry_budget budget = {0};
+        uint64_t seed = 1, wait = 77;
+
+        assert_int_equal(
+            VC__RETRY_AGAIN,
+            vc__retry_again(&rows[i].policy, &budget, &facts, &seed, &wait));
+        if (wait < rows[i].least || wait > rows[i].most)
+            fail_msg("row %zu waits %llu us", i, (unsigned long long)wait);
+    }
+}
+
+static void
+a_call_that_waits_for_its_server_does_so_by_the_channels_policy(void **state)
+{
+    struct vc__retry_facts facts = facts_of(0);
+    struct vc__retry_budget budget = {0};
+    uint64_t seed = 1, wait = 0;
+
+    (void)state;
+    facts.call_flags = WAIT;
+    facts.waits = &policy;
+    assert_int_equal(VC__RETRY_AGAIN,
+                     vc__retry_again(&other, &budget, &facts, &seed, &wait));
+    assert_in_range(wait, 40 * MS, 60 * MS);
+}
+
 /* --- the budget -------------------------------------------------------- */
 
 static enum vc__retry
@@ -318,6 +446,42 @@ waiting_for_a_server_costs_nothing(void **state)
     assert_int_equal(atomic_load(&b.missing), 0);
 }
 
+/* With two tokens, one failure leaves half: no retries until a call that is
+ * good has given back a whole token. */
+static void
+a_budget_has_the_size_that_a_config_gives_it(void **state)
+{
+    struct vc__retry_budget b = {0};
+
+    (void)state;
+    vc__retry_resize(&b, 2000, 1000);
+    assert_int_equal(VC__RETRY_STARVED, fails(&b, 0));
+    assert_int_equal(1000, atomic_load(&b.missing));
+    vc__retry_good(&b);
+    assert_int_equal(0, atomic_load(&b.missing));
+    vc__retry_resize(&b, 3000, 1);
+    assert_int_equal(VC__RETRY_AGAIN, fails(&b, 0));
+    vc__retry_good(&b);
+    assert_int_equal(999, atomic_load(&b.missing));
+}
+
+static void
+a_budget_that_is_resized_misses_the_same_share(void **state)
+{
+    struct vc__retry_budget b = {0};
+
+    (void)state;
+    vc__retry_resize(&b, 1000000, 1000);
+    for (unsigned i = 0; i < 250; i++)
+        fails(&b, 0);
+    assert_int_equal(250000, atomic_load(&b.missing));
+    vc__retry_resize(&b, 0, 0); /* the default: 10 tokens */
+    assert_int_equal(2500, atomic_load(&b.missing));
+    assert_int_equal(VC__RETRY_AGAIN, fails(&b, 0));
+    assert_int_equal(VC__RETRY_AGAIN, fails(&b, 0));
+    assert_int_equal(VC__RETRY_STARVED, fails(&b, 0));
+}
+
 int
 main(void)
 {
@@ -331,6 +495,13 @@ main(void)
         cmocka_unit_test(ten_good_calls_pay_for_one_failure),
         cmocka_unit_test(a_budget_is_never_overdrawn_nor_overfull),
         cmocka_unit_test(waiting_for_a_server_costs_nothing),
+        cmocka_unit_test(the_codes_of_the_policy_are_retried_and_no_others),
+        cmocka_unit_test(waits_are_multiplied_up_to_the_most),
+        cmocka_unit_test(odd_waits_are_kept_in_range),
+        cmocka_unit_test(
+            a_call_that_waits_for_its_server_does_so_by_the_channels_policy),
+        cmocka_unit_test(a_budget_has_the_size_that_a_config_gives_it),
+        cmocka_unit_test(a_budget_that_is_resized_misses_the_same_share),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
