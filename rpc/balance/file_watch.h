@@ -8,7 +8,7 @@
  * ..data -> 7 these are "servers" and "..data" in /etc/conf, and "servers" in
  * /etc/conf/7. A watch belongs to one thread at a time.
  *
- * Called by: file_resolver.c (all), file_watch.c (init). */
+ * Called by: file_watch.c (init), watched_file.c (all). */
 #ifndef VC_RPC_FILE_WATCH_H
 #define VC_RPC_FILE_WATCH_H
 

@@ -6,7 +6,7 @@
  * those of https://datatracker.ietf.org/doc/draft-eastlake-fnv/, section 5.
  *
  * Called by: rpc/protobuf_c/protobuf_c_table.c (all), idl/model.c (hash_32,
- * hash_64), rpc/balance/endpoint_file.c (hash_32), rpc/balance/file_resolver.c
+ * hash_64), rpc/balance/endpoint_file.c (hash_32), rpc/balance/watched_file.c
  * (hash_64), rpc/server/service.c (hash_64), address.c (hash_64). */
 #ifndef VC_TRANSPORT_HASH_H
 #define VC_TRANSPORT_HASH_H
