@@ -43,7 +43,7 @@ layers_look_down()
 {
     ! grep -n '#include "\(rpc\|cm\|transport\)/' -r idl examples | grep -v '"transport/core/hash.h"' &&
         ! grep -n '#include [<"]\(rpc\|cm\|transport\|verbcall\)/' -r fake &&
-        ! grep -n '#include "' -r modules | grep -v '"modules/' &&
+        ! grep -n '#include "' -r modules | grep -v '"modules/\|"rpc/client/service_config\.h"' &&
         ! grep -n '#include "modules/' -r transport cm rpc idl fake &&
         ! grep -n '#include "fake/' -r tests bench --include='*.[ch]' | grep -v '"fake/fake\.h"' &&
         ! grep -n '#include \("\.\.\|<\(transport\|cm\|rpc\|idl\|modules\|fake\)/\)' -r transport cm rpc idl modules fake tests bench include
@@ -420,7 +420,7 @@ END
 makefiles_are_short()
 {
     lines=$(git ls-files 2>/dev/null | grep -E '\.(am|inc|mk)$' | grep -v '^samples/\|^verbcall\.mk$' | xargs cat | wc -l)
-    [ "$lines" -le 570 ] || echo "what make reads has $lines lines, at most 570 are wanted"
+    [ "$lines" -le 600 ] || echo "what make reads has $lines lines, at most 600 are wanted"
 }
 
 # Private words that readers could take for something else; ../CONTRIBUTING.md has the field's words for them.

@@ -21,7 +21,7 @@ failed=0
 programs_of()
 {
     case $1 in
-    unit) echo '$(unit_tests) $(dns_tests)' ;;
+    unit) echo '$(unit_tests) $(dns_tests) $(config_tests)' ;;
     threads) echo '$(unit_threads)' ;;
     idl) echo tests/idl/test_idl.sh ;;
     fake) echo '$(fake_tests) $(fake_suites)' ;;

@@ -178,7 +178,7 @@ session()
 # installed.
 installation()
 {
-    vc_packages debian build | tr ' ' '\n' | grep -vE '^(libc-ares-dev|ibverbs-providers)$' | sort >"$work/packages"
+    vc_packages debian build | tr ' ' '\n' | grep -vE '^(libc-ares-dev|libjansson-dev|ibverbs-providers)$' | sort >"$work/packages"
     sed -n '/apt-get install/,/[^\\]$/p' doc/tutorial.md | sed 's/.*install//' | tr -d '\\' | tr -s ' ' '\n' | grep . | sort |
         diff "$work/packages" - && grep -q '/verbcall/share/verbcall/verbcall\.env' doc/tutorial.md &&
         [ -e "$stage$prefix/share/verbcall/verbcall.env" ]

@@ -16,6 +16,7 @@ metadata transport/wire/metadata.c
 hello cm/connect/hello.c cm/connect/reject_reason.c
 endpoint_file rpc/balance/endpoint_file.c
 load_report rpc/load_report.c rpc/balance/load_weight.c
+config modules/config/config.c modules/config/config_balance.c modules/config/config_method.c modules/config/config_reader.c
 message transport/core/memory.c transport/core/misuse.c transport/core/timer.c rpc/codec/arena.c rpc/codec/codec.c rpc/codec/validate.c rpc/codec/fast_codec.c rpc/codec/whole.c tests/unit/test_message.pb-c.c tests/unit/test_message_proto2.pb-c.c
 request idl/plugin.pb-c.c idl/adapt.c idl/arena.c idl/check.c idl/defaults.c idl/emit.c idl/emit_header.c idl/emit_inline.c \
  idl/emit_source.c idl/emit_stream.c idl/file_set.c idl/generate.c idl/members.c idl/model.c idl/names.c idl/place.c idl/request.c \
@@ -46,7 +47,7 @@ compile()
     # shellcheck disable=SC2046 # flags
     clang -g -O1 -fno-omit-frame-pointer -Wall -Wextra -Werror "-fsanitize=$sanitizers" \
         -fno-sanitize-recover=undefined -I. "-I$root" "-I$root/include" -o "$program" "$@" \
-        $(pkg-config --cflags --libs libprotobuf-c)
+        $(pkg-config --cflags --libs libprotobuf-c jansson) -lm
 }
 
 # The types that messages are tried with, and that of requests.
@@ -58,7 +59,7 @@ generate()
 seeds_make()
 {
     generate || return 1
-    compile address,undefined seeds tests/fuzz/seeds.c transport/wire/packet.c transport/wire/metadata.c cm/connect/hello.c cm/connect/reject_reason.c rpc/balance/endpoint_file.c rpc/load_report.c rpc/codec/validate.c \
+    compile address,undefined seeds tests/fuzz/seeds.c transport/wire/packet.c transport/wire/metadata.c cm/connect/hello.c cm/connect/reject_reason.c rpc/balance/endpoint_file.c rpc/load_report.c modules/config/config.c modules/config/config_balance.c modules/config/config_method.c modules/config/config_reader.c rpc/codec/validate.c \
         tests/unit/test_message.pb-c.c tests/unit/test_message_proto2.pb-c.c && ./seeds "$1"
 }
 

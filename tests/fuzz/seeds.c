@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 
 #include "cm/connect/hello.h"
+#include "modules/config/config.h"
 #include "rpc/balance/endpoint_file.h"
 #include "rpc/codec/validate.h"
 #include "rpc/load_report.h"
@@ -536,6 +537,56 @@ load_reports(void)
     LOAD_REPORT("bad_tag", 0xf9, 0xff, 0xff, 0xff, 0x1f, HALF);
 }
 
+/* --- service configs --- */
+
+static void
+service_config(const char *name, const char *text)
+{
+    char why[VC__SERVICE_CONFIG_WHY];
+    struct vc__service_config *c =
+        vc_config_module.parse(text, strlen(text), why);
+
+    write_seed("config", name, c != NULL, text, strlen(text));
+    vc_config_module.free(c);
+}
+
+#define RETRY                                                                  \
+    "\"maxAttempts\":4,\"initialBackoff\":\"0.1s\",\"maxBackoff\":\"1s\","     \
+    "\"backoffMultiplier\":2,"
+
+static void
+service_configs(void)
+{
+    service_config("good_empty", "{}");
+    service_config(
+        "good_methods",
+        "{\"methodConfig\":[{\"name\":[{\"service\":\"a.B\",\"method\":\"C\"},"
+        "{}],\"timeout\":\"1.5s\",\"waitForReady\":true,"
+        "\"maxRequestMessageBytes\":9,\"maxResponseMessageBytes\":\"9\"}]}");
+    service_config(
+        "good_retry",
+        "{\"methodConfig\":[{\"name\":[{}],\"retryPolicy\":{" RETRY
+        "\"retryableStatusCodes\":[\"ABORTED\",14]}}],"
+        "\"retryThrottling\":{\"maxTokens\":10,\"tokenRatio\":0.1}}");
+    service_config(
+        "good_hedging",
+        "{\"methodConfig\":[{\"hedgingPolicy\":{\"maxAttempts\":2,"
+        "\"hedgingDelay\":\"0.5s\",\"nonFatalStatusCodes\":[13]}}]}");
+    service_config(
+        "good_balance",
+        "{\"loadBalancingConfig\":[{\"x\":{}},{"
+        "\"outlier_detection_experimental\":{\"interval\":\"1s\","
+        "\"successRateEjection\":{\"stdevFactor\":1900},\"childPolicy\":"
+        "[{\"ring_hash_experimental\":{\"requestHashHeader\":\"k\"}}]}}]}");
+    service_config("good_long", "{\"methodConfig\":[{\"timeout\":"
+                                "\"315576000000s\"}]}");
+    service_config("bad_syntax", "{\"a\":}");
+    service_config("bad_name", "{\"methodConfig\":[{\"name\":[{},{}]}]}");
+    service_config("bad_duration", "{\"methodConfig\":[{\"timeout\":\"1m\"}]}");
+    service_config("bad_codes", "{\"methodConfig\":[{\"retryPolicy\":{" RETRY
+                                "\"retryableStatusCodes\":[\"OK\"]}}]}");
+}
+
 int
 main(int argc, char **argv)
 {
@@ -557,5 +608,6 @@ main(int argc, char **argv)
     nested_message("bad_depth_101", 101);
     server_files();
     load_reports();
+    service_configs();
     return 0;
 }

@@ -1,0 +1,359 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * See config_balance.h, whose function calls all static ones, directly or not.
+ * Those that read a value return false with a fault. */
+#include "modules/config/config_balance.h"
+
+#include <string.h>
+#include <strings.h>
+
+#define NS_PER_MS UINT64_C(1000000)
+#define DAY_MS    86400000u
+#define HOSTS_MAX 1024u
+
+typedef bool policy_read_fn(struct vc__config_reader *r,
+                            const struct vc__config_at *at);
+
+/* --- the parameters of each policy --------------------------------------- */
+
+static bool
+pick_first_read(struct vc__config_reader *r, const struct vc__config_at *at)
+{
+    const struct vc__config_at shuffle =
+        vc__config_get(at, "shuffleAddressList");
+    bool shuffles = false;
+
+    if (!vc__config_boolean(r, &shuffle, &shuffles))
+        return false;
+    return !shuffles ||
+           vc__config_fail(r, &shuffle,
+                           "is not supported: servers are tried in the order "
+                           "of the resolver; remove it, or use round_robin");
+}
+
+/* Of a policy without parameters. */
+static bool
+nothing_read(struct vc__config_reader *r, const struct vc__config_at *at)
+{
+    (void)r;
+    (void)at;
+    return true;
+}
+
+/* Weights are those of the resolver: what is about load reports is checked, and
+ * noted. */
+static bool
+weighted_read(struct vc__config_reader *r, const struct vc__config_at *at)
+{
+    static const char *const durations[] = {
+        "blackoutPeriod",
+        "weightExpirationPeriod",
+        "weightUpdatePeriod",
+        "oobReportingPeriod",
+    };
+    const struct vc__config_at oob = vc__config_get(at, "enableOobLoadReport"),
+                               penalty = vc__config_get(
+                                   at, "errorUtilizationPenalty");
+    bool has_any = oob.value != NULL || penalty.value != NULL, out_of_band;
+    double times;
+    uint64_t ns;
+
+    if (!vc__config_boolean(r, &oob, &out_of_band))
+        return false;
+    if (penalty.value != NULL &&
+        !(json_is_number(penalty.value) &&
+          json_number_value(penalty.value) == 0) &&
+        !vc__config_decimal(r, &penalty, &times))
+        return false;
+    for (unsigned i = 0; i < sizeof durations / sizeof durations[0]; i++) {
+        const struct vc__config_at d = vc__config_get(at, durations[i]);
+
+        has_any = has_any || d.value != NULL;
+        if (!vc__config_duration(r, &d, 0, &ns))
+            return false;
+    }
+    if (has_any)
+        vc__config_note(r, at,
+                        "weights are those of the resolver, not of load "
+                        "reports");
+    return true;
+}
+
+static bool
+least_request_read(struct vc__config_reader *r, const struct vc__config_at *at)
+{
+    const struct vc__config_at choice = vc__config_get(at, "choiceCount");
+    uint64_t n = 2;
+
+    if (!vc__config_number(r, &choice, 2, UINT32_MAX, &n))
+        return false;
+    if (n != 2)
+        vc__config_note(r, &choice, "2 servers are compared");
+    return true;
+}
+
+/* The sizes of the ring are the library's. */
+static bool
+ring_hash_read(struct vc__config_reader *r, const struct vc__config_at *at)
+{
+    const struct vc__config_at least = vc__config_get(at, "minRingSize"),
+                               most = vc__config_get(at, "maxRingSize"),
+                               key = vc__config_get(at, "requestHashHeader");
+    uint64_t min = 1024, max = 8388608;
+    const char *text = "";
+
+    if (!vc__config_number(r, &least, 1, 8388608, &min) ||
+        !vc__config_number(r, &most, 1, 8388608, &max) ||
+        !vc__config_text(r, &key, &text))
+        return false;
+    if (min > max)
+        return vc__config_fail(r, at, "minRingSize is more than maxRingSize");
+    if (least.value != NULL || most.value != NULL)
+        vc__config_note(r, at,
+                        "the ring has 128 places for each server, whatever "
+                        "minRingSize and maxRingSize say");
+    if (strlen(text) >= sizeof r->config->hash_metadata)
+        return vc__config_fail(r, &key, "has more than %zu bytes",
+                               sizeof r->config->hash_metadata - 1);
+    strcpy(r->config->hash_metadata, text);
+    return true;
+}
+
+/* --- outlier detection --------------------------------------------------- */
+
+/* Milliseconds, rounded up. */
+static bool
+outlier_ms_read(struct vc__config_reader *r, const struct vc__config_at *parent,
+                const char *name, uint32_t least, uint32_t *out)
+{
+    const struct vc__config_at at = vc__config_get(parent, name);
+    uint64_t ns = 0, ms;
+
+    if (at.value == NULL)
+        return true;
+    if (!vc__config_duration(r, &at, 1, &ns))
+        return false;
+    ms = (ns + NS_PER_MS - 1) / NS_PER_MS;
+    if (ms < least || ms > DAY_MS)
+        return vc__config_fail(r, &at, "must be %u ms to a day", least);
+    *out = (uint32_t)ms;
+    return true;
+}
+
+/* A number where 0 is none. */
+static bool
+outlier_number_read(struct vc__config_reader *r,
+                    const struct vc__config_at *parent, const char *name,
+                    uint32_t most, uint32_t *out)
+{
+    const struct vc__config_at at = vc__config_get(parent, name);
+    uint64_t n = 0;
+
+    if (at.value == NULL)
+        return true;
+    if (!vc__config_number(r, &at, 0, most, &n))
+        return false;
+    *out = n == 0 ? VC_OUTLIER_NONE : (uint32_t)n;
+    return true;
+}
+
+/* A number of servers or calls that are enough: 0 are as many as 1, as without
+ * calls nothing is judged. */
+static bool
+outlier_least_read(struct vc__config_reader *r,
+                   const struct vc__config_at *parent, const char *name,
+                   uint32_t most, uint32_t *out)
+{
+    if (!outlier_number_read(r, parent, name, most, out))
+        return false;
+    if (*out == VC_OUTLIER_NONE)
+        *out = 1;
+    return true;
+}
+
+static bool
+success_rate_read(struct vc__config_reader *r, const struct vc__config_at *at,
+                  struct vc_outlier_opts *o)
+{
+    if (!vc__config_object(r, at))
+        return at->value == NULL;
+    o->methods |= VC_OUTLIER_SUCCESS_RATE;
+    return outlier_number_read(r, at, "stdevFactor", 1000000,
+                               &o->success_rate_stdev_factor) &&
+           outlier_number_read(r, at, "enforcementPercentage", 100,
+                               &o->success_rate_enforcement) &&
+           outlier_least_read(r, at, "minimumHosts", HOSTS_MAX,
+                              &o->success_rate_minimum_hosts) &&
+           outlier_least_read(r, at, "requestVolume", 1000000000,
+                              &o->success_rate_request_volume);
+}
+
+static bool
+failure_read(struct vc__config_reader *r, const struct vc__config_at *at,
+             struct vc_outlier_opts *o)
+{
+    if (!vc__config_object(r, at))
+        return at->value == NULL;
+    o->methods |= VC_OUTLIER_FAILURE_PERCENTAGE;
+    return outlier_number_read(r, at, "threshold", 100,
+                               &o->failure_percentage_threshold) &&
+           outlier_number_read(r, at, "enforcementPercentage", 100,
+                               &o->failure_percentage_enforcement) &&
+           outlier_least_read(r, at, "minimumHosts", HOSTS_MAX,
+                              &o->failure_percentage_minimum_hosts) &&
+           outlier_least_read(r, at, "requestVolume", 1000000000,
+                              &o->failure_percentage_request_volume);
+}
+
+static bool policies_read(struct vc__config_reader *r,
+                          const struct vc__config_at *at, bool is_child);
+
+static bool
+outlier_read(struct vc__config_reader *r, const struct vc__config_at *at)
+{
+    struct vc_outlier_opts *o = &r->config->outlier;
+    const struct vc__config_at rate = vc__config_get(at, "successRateEjection"),
+                               failure = vc__config_get(
+                                   at, "failurePercentageEjection"),
+                               child = vc__config_get(at, "childPolicy");
+
+    *o = (struct vc_outlier_opts)VC_OUTLIER_OPTS_INIT;
+    if (!outlier_ms_read(r, at, "interval", 10, &o->interval_ms) ||
+        !outlier_ms_read(r, at, "baseEjectionTime", 1, &o->base_ejection_ms) ||
+        !outlier_ms_read(r, at, "maxEjectionTime", 1, &o->max_ejection_ms) ||
+        !outlier_number_read(r, at, "maxEjectionPercent", 100,
+                             &o->max_ejection_percent) ||
+        !success_rate_read(r, &rate, o) || !failure_read(r, &failure, o))
+        return false;
+    r->config->has_outlier = o->methods != 0;
+    if (child.value == NULL)
+        return vc__config_fail(r, &child, "is missing");
+    return policies_read(r, &child, true);
+}
+
+/* --- the list ------------------------------------------------------------ */
+
+/* The policies by gRPC's names, and ours. */
+static const struct policy {
+    const char *name;
+    enum vc__policy policy;
+    policy_read_fn *read;
+} policies[] = {
+    {"pick_first", VC__POLICY_PICK_FIRST, pick_first_read},
+    {"round_robin", VC__POLICY_ROUND_ROBIN, nothing_read},
+    {"weighted_round_robin", VC__POLICY_WEIGHTED_ROUND_ROBIN, weighted_read},
+    {"least_request_experimental", VC__POLICY_LEAST_REQUEST,
+     least_request_read},
+    {"least_request", VC__POLICY_LEAST_REQUEST, least_request_read},
+    {"ring_hash_experimental", VC__POLICY_RING_HASH, ring_hash_read},
+    {"ring_hash", VC__POLICY_RING_HASH, ring_hash_read},
+    {"priority", VC__POLICY_PRIORITY, nothing_read},
+    {"nearest", VC__POLICY_NEAREST, nothing_read},
+};
+
+#define N_POLICIES (sizeof policies / sizeof policies[0])
+
+/* The policy of this name; NULL: there is none. */
+static const struct policy *
+policy_find(const char *name)
+{
+    for (unsigned i = 0; i < N_POLICIES; i++) {
+        if (strcasecmp(policies[i].name, name) == 0)
+            return &policies[i];
+    }
+    return NULL;
+}
+
+/* Takes the policy of an entry, `known`, or NULL: the entry is that of outlier
+ * detection, whose child says which. */
+static bool
+policy_accept(struct vc__config_reader *r, const struct vc__config_at *entry,
+              const char *name, const struct policy *known)
+{
+    const struct vc__config_at at = vc__config_get(entry, name);
+
+    if (!vc__config_object(r, &at))
+        return vc__config_fail(r, &at, "must be an object");
+    if (known == NULL)
+        return outlier_read(r, &at);
+    r->config->balances = true;
+    r->config->policy = known->policy;
+    return known->read(r, &at);
+}
+
+/* The name of an entry's policy, the only field of the object. NULL with a
+ * fault. */
+static const char *
+entry_name(struct vc__config_reader *r, const struct vc__config_at *entry)
+{
+    json_t *value = (json_t *)entry->value; /* it is not changed */
+
+    if (!json_is_object(value) || json_object_size(value) != 1) {
+        vc__config_fail(r, entry,
+                        "must be an object with one field, the name of a "
+                        "policy");
+        return NULL;
+    }
+    return json_object_iter_key(json_object_iter(value));
+}
+
+/* The first policy of the list that is known counts, and the rest is not
+ * read. */
+static bool
+policies_read(struct vc__config_reader *r, const struct vc__config_at *at,
+              bool is_child)
+{
+    if (!vc__config_array(r, at))
+        return at->value == NULL;
+    for (size_t i = 0; i < json_array_size(at->value); i++) {
+        const struct vc__config_at entry = vc__config_entry(at, i);
+        const char *name = entry_name(r, &entry);
+        const struct policy *known = name == NULL ? NULL : policy_find(name);
+
+        if (name == NULL)
+            return false;
+        if (known != NULL)
+            return policy_accept(r, &entry, name, known);
+        if (strcmp(name, "outlier_detection_experimental") != 0 &&
+            strcmp(name, "outlier_detection") != 0)
+            continue;
+        return is_child ? vc__config_fail(r, &entry,
+                                          "outlier detection is in itself")
+                        : policy_accept(r, &entry, name, NULL);
+    }
+    return vc__config_fail(r, at,
+                           "has none of the policies pick_first, round_robin, "
+                           "weighted_round_robin, least_request_experimental, "
+                           "ring_hash_experimental, priority, nearest, "
+                           "outlier_detection_experimental");
+}
+
+/* The older field: only a name, of which upper and lower case are equal. */
+static bool
+old_read(struct vc__config_reader *r, const struct vc__config_at *at)
+{
+    const struct policy *known;
+    const char *name = NULL;
+
+    if (!vc__config_text(r, at, &name) || name == NULL)
+        return at->value == NULL;
+    known = policy_find(name);
+    if (known == NULL)
+        return vc__config_fail(r, at, "\"%.60s\" is no policy here", name);
+    r->config->balances = true;
+    r->config->policy = known->policy;
+    return true;
+}
+
+bool
+vc__config_balance_read(struct vc__config_reader *r,
+                        const struct vc__config_at *whole)
+{
+    const struct vc__config_at list =
+                                   vc__config_get(whole, "loadBalancingConfig"),
+                               old =
+                                   vc__config_get(whole, "loadBalancingPolicy");
+
+    return old_read(r, &old) && policies_read(r, &list, false);
+}

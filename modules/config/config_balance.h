@@ -1,0 +1,19 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Reads loadBalancingConfig and loadBalancingPolicy of a service config: the
+ * policy that chooses servers, and its parameters. Called while a text is read,
+ * on one thread.
+ *
+ * Called by: config.c (read). */
+#ifndef VC_CONFIG_BALANCE_H
+#define VC_CONFIG_BALANCE_H
+
+#include "modules/config/config_reader.h"
+
+/* Reads both fields of the whole; the former counts if it is there. False with
+ * a fault. */
+bool vc__config_balance_read(struct vc__config_reader *r,
+                             const struct vc__config_at *whole);
+
+#endif
