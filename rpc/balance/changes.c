@@ -244,6 +244,58 @@ vc__changes_set(struct vc__changes *ch, struct vc__endpoint *endpoints,
     return VC_OK;
 }
 
+/* For vc__changes_policy(): the servers of the present set, for another policy.
+ * NULL if memory is short. */
+static struct vc__server_set *
+set_rearranged(const struct vc__changes *ch, enum vc__policy policy)
+{
+    const struct vc__server_set *former = atomic_load(&ch->servers->set);
+    struct vc__endpoint *about = NULL;
+    struct vc__server_set *set;
+
+    if (former->about != NULL) {
+        about = calloc(former->n, sizeof *about);
+        if (about == NULL)
+            return NULL;
+        memcpy(about, former->about, former->n * sizeof *about);
+    }
+    set = vc__server_set_new(former->n, about);
+    if (set == NULL)
+        return NULL;
+    memcpy(set->sub, former->sub, former->n * sizeof set->sub[0]);
+    if (vc__server_set_arrange(set, policy, ch->servers->label))
+        return set;
+    vc__server_set_free(set);
+    return NULL;
+}
+
+bool
+vc__changes_policy(struct vc__changes *ch, enum vc__policy policy)
+{
+    struct vc__picker *k = &ch->servers->picker;
+    struct vc__server_set *set, *former;
+
+    pthread_mutex_lock(&ch->changing);
+    set = set_rearranged(ch, policy);
+    if (set != NULL) {
+        pthread_mutex_lock(&ch->lock);
+        former = atomic_load(&ch->servers->set);
+        vc__server_set_weigh(set);
+        /* Release: pairs with the load in vc__servers_pick(). */
+        atomic_store_explicit(&ch->servers->set, set, memory_order_release);
+        atomic_store_explicit(&k->policy, policy, memory_order_relaxed);
+        vc__picker_moved(k, former, set);
+        pthread_mutex_unlock(&ch->lock);
+        synchronize_rcu();
+        /* Acquire: pairs with vc__subchannel_hold(), as in set_drop(). */
+        for (unsigned i = 0; i < former->n; i++)
+            atomic_load_explicit(&former->sub[i]->users, memory_order_acquire);
+        vc__server_set_free(former);
+    }
+    pthread_mutex_unlock(&ch->changing);
+    return set != NULL;
+}
+
 void
 vc__changes_fail(struct vc__changes *ch, const char *why)
 {

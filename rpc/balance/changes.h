@@ -52,6 +52,9 @@ enum vc_status vc__changes_open(struct vc__servers *sv,
  * Called by vc_resolver_set(). */
 enum vc_status vc__changes_set(struct vc__changes *ch,
                                struct vc__endpoint *endpoints, unsigned n);
+/* The policy of the channel is this one from now on. False if memory is short:
+ * nothing has changed. Called when the service config changes. */
+bool vc__changes_policy(struct vc__changes *ch, enum vc__policy policy);
 /* There is no answer, for this reason. Called by vc_resolver_fail(). */
 void vc__changes_fail(struct vc__changes *ch, const char *why);
 

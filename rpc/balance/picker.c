@@ -217,7 +217,7 @@ vc__picker_pick(struct vc__picker *k, const struct vc__server_set *set,
 
     if (set->n == 1 && set->custom == NULL) /* or none is known yet */
         return set->sub[0];
-    switch (k->policy) {
+    switch (atomic_load_explicit(&k->policy, memory_order_relaxed)) {
     case VC__POLICY_PICK_FIRST:
         at = pick_first(k, set, pick);
         break;
@@ -230,7 +230,10 @@ vc__picker_pick(struct vc__picker *k, const struct vc__server_set *set,
         at = least_request(k, set, pick);
         break;
     case VC__POLICY_RING_HASH:
-        at = ring_hash(set, pick);
+        /* A set without a ring was not made for this policy, which is new or
+         * about to change. */
+        at = set->ring == NULL ? round_robin(k, set, pick)
+                               : ring_hash(set, pick);
         break;
     case VC__POLICY_ROUND_ROBIN:
     case VC__POLICY_PRIORITY:

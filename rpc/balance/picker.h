@@ -19,7 +19,8 @@ struct vc__custom;
 
 /* Zeroed, with the policy set. Any thread. */
 struct vc__picker {
-    enum vc__policy policy;
+    _Atomic(enum vc__policy) policy; /* may differ from that of the set for a
+                                        moment, when both change */
     atomic_uint at;    /* pick_first: the last choice; others: the next turn */
     atomic_bool whole; /* a hint: all servers were connected at the last look */
     struct vc__custom *custom; /* a policy of the program's own; or NULL */
@@ -44,14 +45,16 @@ vc__picker_quick(struct vc__picker *k, const struct vc__server_set *set,
                  const struct vc__pool *before)
 {
     const struct vc__stride *stride;
+    /* Relaxed, as in picker.c: another thread's choice is as good. */
+    enum vc__policy policy =
+        atomic_load_explicit(&k->policy, memory_order_relaxed);
     struct vc__subchannel *s;
     unsigned at;
 
-    /* Relaxed, as in picker.c: another thread's choice is as good. */
-    if (k->policy == VC__POLICY_PICK_FIRST) {
+    if (policy == VC__POLICY_PICK_FIRST) {
         at = atomic_load_explicit(&k->at, memory_order_relaxed);
         s = at < set->n ? set->sub[at] : NULL;
-    } else if (k->policy <= VC__POLICY_WEIGHTED_ROUND_ROBIN &&
+    } else if (policy <= VC__POLICY_WEIGHTED_ROUND_ROBIN &&
                atomic_load_explicit(&k->whole, memory_order_relaxed)) {
         stride = vc__server_set_stride(set);
         at = stride != NULL
@@ -66,7 +69,7 @@ vc__picker_quick(struct vc__picker *k, const struct vc__server_set *set,
         vc__pool_health(s->pool) == VC__POOL_READY)
         return s;
     /* Has vc__picker_pick() look at all of them. */
-    if (k->policy != VC__POLICY_PICK_FIRST)
+    if (policy != VC__POLICY_PICK_FIRST)
         atomic_store_explicit(&k->whole, false, memory_order_relaxed);
     return NULL;
 }

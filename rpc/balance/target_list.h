@@ -4,7 +4,7 @@
  * Reads the targets of "list:TARGET,TARGET,...". Pure; on the thread of
  * vc_channel_open().
  *
- * Called by: servers.c (all). */
+ * Called by: list_resolver.c (all), servers.c (all). */
 #ifndef VC_RPC_TARGET_LIST_H
 #define VC_RPC_TARGET_LIST_H
 

@@ -315,7 +315,8 @@ subchannel_pick(struct vc_channel *c, const struct vc_service *service,
                 const struct vc__pool *before, uint64_t now,
                 struct vc__pick_key *key, struct vc__subchannel **held)
 {
-    enum vc__policy policy = c->servers.picker.policy;
+    enum vc__policy policy =
+        atomic_load_explicit(&c->servers.picker.policy, memory_order_relaxed);
     bool draws = policy == VC__POLICY_LEAST_REQUEST ||
                  (policy == VC__POLICY_RING_HASH && !key->hashed);
     uint64_t seed = draws ? channel_random(c) : now;

@@ -213,12 +213,26 @@ a_server_that_has_moved_keeps_its_keys(void **state)
         assert_int_equal(before.of[k], RIG_N - 1 - after.of[k]);
 }
 
+/* The policy and the set are not changed in one moment. */
+static void
+a_set_that_was_made_for_another_policy_has_a_server_for_each_call(void **state)
+{
+    (void)state;
+    picker_rig_fresh(VC__POLICY_ROUND_ROBIN);
+    assert_null(rig.set->ring);
+    atomic_store(&rig.picker.policy, VC__POLICY_RING_HASH);
+    picker_rig_draw(KEYS);
+    for (unsigned i = 0; i < RIG_N; i++)
+        assert_in_range(rig.got[i], KEYS / RIG_N / 2, KEYS / RIG_N * 2);
+}
+
 #define T(name) cmocka_unit_test(name)
 
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        T(a_set_that_was_made_for_another_policy_has_a_server_for_each_call),
         T(calls_of_one_key_go_to_one_server),
         T(calls_without_a_key_go_anywhere),
         T(keys_of_a_failing_server_go_to_the_next_and_come_back),
