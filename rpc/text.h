@@ -37,6 +37,12 @@
     "%s.%s: the reply has %u bytes, more than (verbcall.method).max_reply, "   \
     "which is %u: see that both ends have the same .proto file"
 
+/* The reply is longer than the service config allows. After the names: its
+ * bytes, and the limit. */
+#define VC__TEXT_CONFIG_REPLY                                                  \
+    "%s.%s: the reply has %u bytes, more than maxResponseMessageBytes of the " \
+    "service config, which is %u"
+
 /* Writes "SERVICE.METHOD: text" to out, cut to its size. For the errors of an
  * overload, where printf() would be most of what a refused call costs: called
  * by a client for a call that it does not send (fail_unsent()), and by

@@ -170,6 +170,14 @@ struct vc_channel_opts {
      * without that service counts as healthy. Default, NULL: health is not
      * watched. See doc/balancing.md. */
     const char *health_service;
+
+    /* A service config in gRPC's JSON, as "{\"methodConfig\": [...]}", copied;
+     * or "file:///PATH", a file with it, which is read again when it changes:
+     * the policy, and by service and method timeouts, retries, hedging and
+     * limits of messages. See doc/service-config.md. The module
+     * libverbcall-config reads it. A resolver's config (vc_resolver_config())
+     * counts before this one. Default: none. */
+    const char *service_config;
 };
 
 #define VC_NO_DEADLINE   UINT32_MAX
@@ -217,7 +225,8 @@ struct vc_channel_opts {
  *                        rdma, have no size
  * VC_FAILED_PRECONDITION VERBCALL_TRANSPORTS leaves nothing of the option
  *                        transports or require
- * VC_UNIMPLEMENTED       the target needs a module that is not installed
+ * VC_UNIMPLEMENTED       the target, or the option service_config, needs a
+ *                        module that is not installed
  * VC_RESOURCE_EXHAUSTED  no memory
  * and what the open() of the target's resolver has returned, or the build() of
  * a policy of the program's own */
@@ -256,8 +265,10 @@ VC_API enum vc_status vc_channel_connect(struct vc_channel *channel,
  * transport is used. Of several servers a line stands before the connections of
  * each, "server 1 of 3, TARGET: ready" (or idle, connecting, failing, ejected, unhealthy);
  * "no servers: REASON" before there are any; and "the resolver: REASON" at the
- * end while it has no answer. The text is for people: programs must not parse
- * it. Returns the length of the whole text, as snprintf(3) does. Any thread. */
+ * end while it has no answer. The last lines say which service config is in
+ * force, and why a newer one is not. The text is for people: programs must not
+ * parse it. Returns the length of the whole text, as snprintf(3) does. Any
+ * thread. */
 VC_API size_t vc_channel_describe(const struct vc_channel *channel, char *text,
                                   size_t size);
 

@@ -126,6 +126,18 @@ VC_API enum vc_status vc_resolver_set(struct vc_resolver *r,
  * returns. */
 VC_API void vc_resolver_fail(struct vc_resolver *r, const char *why);
 
+/* vc_resolver_config - the service config of the channel from now on, in gRPC's
+ * JSON, which is copied: it counts before the option service_config of the
+ * channel. NULL: the resolver has none (any more), and the option counts. See
+ * doc/service-config.md. Any thread, from open() on until close() returns; not
+ * one that holds a lock which a handler or callback of the program takes.
+ * VC_INVALID_ARGUMENT    it is malformed; vc_error() says where and how. The
+ *                        channel goes on with the config that it has
+ * VC_UNIMPLEMENTED       the module libverbcall-config is not installed
+ * VC_RESOURCE_EXHAUSTED  no memory; the same */
+VC_API enum vc_status vc_resolver_config(struct vc_resolver *r,
+                                         const char *json);
+
 /* --- for the functions of a resolver: the engine of its channel ---------- */
 
 /* vc_resolver_watch - from now on ready() is called, with the resolver's state,

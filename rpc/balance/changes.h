@@ -8,8 +8,8 @@
  * thread, unless a comment says otherwise.
  *
  * Called by: rpc/client/channel.c (open, again), resolver.c (set, fail),
- * servers.c (again, lock, unlock, have, describe, shut, cancel, gone, free),
- * changes.c (free). */
+ * rpc/client/channel_config.c (policy), servers.c (again, lock, unlock, have,
+ * describe, shut, cancel, gone, free), changes.c (free). */
 #ifndef VC_RPC_CHANGES_H
 #define VC_RPC_CHANGES_H
 

@@ -4,7 +4,8 @@
  * Checks the public options of outlier detection (verbcall/outlier.h) and
  * converts them to a policy. Any thread.
  *
- * Called by: rpc/client/channel.c (take). */
+ * Called by: rpc/client/channel.c (take), rpc/client/channel_config.c (take).
+ */
 #ifndef VC_RPC_OUTLIER_OPTS_H
 #define VC_RPC_OUTLIER_OPTS_H
 

@@ -324,7 +324,7 @@ vc_resolver_fail(struct vc_resolver *r, const char *why)
 
 /* --- opening and closing -------------------------------------------------- */
 
-/* For vc__resolver_open(). NULL if memory is short. */
+/* For vc__resolver_open() and vc__resolver_make(). NULL if memory is short. */
 static struct vc_resolver *
 resolver_new(const struct vc_resolver_type *type, struct vc__changes *changes,
              struct vc__engine *engine)
@@ -381,6 +381,28 @@ vc__resolver_open(struct vc_resolver **out, const struct vc_resolver_type *type,
     pthread_mutex_unlock(&r->lock);
     *out = r;
     return VC_OK;
+}
+
+struct vc_resolver *
+vc__resolver_make(const struct vc_resolver_type *type, void *state,
+                  struct vc__engine *engine)
+{
+    struct vc_resolver *r = resolver_new(type, NULL, engine);
+
+    if (r == NULL)
+        return NULL;
+    r->state = state;
+    r->is_open = true;
+    return r;
+}
+
+struct vc__servers *
+vc__resolver_servers(const struct vc_resolver *r)
+{
+    if (vc__good(r, VC__RESOLVER))
+        return r->changes->servers;
+    vc__bad(r, VC__RESOLVER);
+    return NULL;
 }
 
 void

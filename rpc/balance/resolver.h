@@ -5,8 +5,9 @@
  * carries what it says to the channel's servers. See verbcall/resolver.h. Any
  * thread, unless a comment says otherwise.
  *
- * Called by: changes.c (open, close, again), rpc/client/channel.c (type_find).
- */
+ * Called by: changes.c (open, close, again), rpc/client/config_file.c (make,
+ * close), rpc/client/channel_config.c (servers), rpc/client/channel.c
+ * (type_find). */
 #ifndef VC_RPC_RESOLVER_H
 #define VC_RPC_RESOLVER_H
 
@@ -14,6 +15,7 @@
 
 struct vc__changes;
 struct vc__engine;
+struct vc__servers;
 
 /* Opens a resolver of this type. Returns the error of its open(), as this
  * thread's last, or VC_RESOURCE_EXHAUSTED. Called by vc_channel_open(). */
@@ -22,6 +24,16 @@ enum vc_status vc__resolver_open(struct vc_resolver **out,
                                  const char *target,
                                  struct vc__changes *changes,
                                  struct vc__engine *engine);
+
+/* Makes a resolver that names no servers: the functions of its state are called
+ * by vc_resolver_watch() and vc_resolver_timer(), and close() at its end. NULL
+ * if memory is short. */
+struct vc_resolver *vc__resolver_make(const struct vc_resolver_type *type,
+                                      void *state, struct vc__engine *engine);
+
+/* The servers of its channel. NULL, with the error as this thread's last, if it
+ * is no resolver. Called by vc_resolver_config(). */
+struct vc__servers *vc__resolver_servers(const struct vc_resolver *r);
 
 /* Has the holder stop the resolver's timer and descriptors, waits for that,
  * calls close(), and frees the resolver. NULL is allowed. Called by

@@ -7,7 +7,8 @@
  * vc__watched_file_begin() and vc__watched_file_start() on the thread that
  * opens the channel, the others on the holder.
  *
- * Called by: file_resolver.c (all), watched_file.c (why). */
+ * Called by: file_resolver.c (all), rpc/client/config_file.c (begin, start,
+ * end, why), watched_file.c (why). */
 #ifndef VC_RPC_WATCHED_FILE_H
 #define VC_RPC_WATCHED_FILE_H
 

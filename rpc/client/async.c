@@ -264,7 +264,8 @@ attempts_failed(struct vc_async *a)
     uint64_t us;
 
     if (!a->cancelled && !a->handed &&
-        vc__attempts_next(&a->attempts, &a->attempt, &us))
+        vc__attempts_next(&a->attempts, &a->attempt,
+                          a->configured ? &a->policy : NULL, &us))
         async_pause_for(a, us);
     else
         async_finish(a, &a->attempt);
@@ -285,12 +286,16 @@ attempt_over(struct vc_async *a)
         async_finish(a, &a->attempt);
     } else if (a->hedge == NULL) {
         attempts_failed(a);
+    } else if (vc__hedge_is_fatal(a, &a->attempt.error)) {
+        vc__hedge_give_up(a);
+        async_finish(a, &a->attempt);
     } else {
         a->attempts.seen |= a->attempt.error.outcome != VC_OUTCOME_NOT_EXECUTED;
     }
 }
 
-/* Abandons the attempt; if it ends by itself, the call is kept until then. */
+/* Abandons the attempt; if it ends by itself, the call is kept until then. The
+ * hedge has a reply, or an error that ends the call. */
 static void
 hedge_won(struct vc_async *a)
 {
@@ -298,6 +303,7 @@ hedge_won(struct vc_async *a)
 
     if (!attempt_give_up(a, &outcome))
         vc__async_hold(a);
+    a->attempts.seen |= outcome != VC_OUTCOME_NOT_EXECUTED;
     async_finish(a, vc__hedge_unary(a->hedge));
 }
 
@@ -431,7 +437,8 @@ async_alloc(void (*over)(struct vc_async *a))
     return a;
 }
 
-/* Packs the request. Returns the errors of vc__attempt_prepare(). */
+/* Packs the request. Returns the errors of vc__attempt_limit() and
+ * vc__attempt_prepare(). */
 static enum vc_status
 async_prepare(struct vc_async *a, const struct vc_call_opts *opts)
 {
@@ -449,6 +456,8 @@ async_prepare(struct vc_async *a, const struct vc_call_opts *opts)
         a->watch = (struct vc__watch){watch_hold, watch_handed, watch_drop};
         u->watch = &a->watch;
     }
+    if (a->configured && vc__attempt_limit(u, &a->policy) != VC_OK)
+        return VC_RESOURCE_EXHAUSTED;
     return vc__attempt_prepare(u);
 }
 
@@ -473,12 +482,14 @@ async_limit(struct vc_async *a, const struct vc_call_opts *opts)
     return status;
 }
 
-/* vc__async_new() with complete options. Returns NULL with the error as this
- * thread's last. */
+/* vc__async_new() with complete options; policy: of the service config, or
+ * NULL. Returns NULL with the error as this thread's last. */
 static struct vc_async *
 async_make(struct vc_channel *channel, const struct vc_service *service,
            unsigned method, const void *request,
-           const struct vc_call_opts *opts, void (*over)(struct vc_async *a))
+           const struct vc_call_opts *opts,
+           const struct vc__call_policy *policy,
+           void (*over)(struct vc_async *a))
 {
     struct vc_async *a;
 
@@ -489,6 +500,10 @@ async_make(struct vc_channel *channel, const struct vc_service *service,
         return NULL;
     vc__attempt_init(&a->attempt, channel, service, method, request,
                      async_on_ended);
+    if (policy != NULL) {
+        a->policy = *policy;
+        a->configured = true;
+    }
     if (async_prepare(a, opts) == VC_OK && async_limit(a, opts) == VC_OK)
         return a;
     vc__attempt_release(&a->attempt);
@@ -502,71 +517,20 @@ vc__async_new(struct vc_channel *channel, const struct vc_service *service,
               const struct vc_call_opts *user_opts,
               void (*over)(struct vc_async *a))
 {
+    const struct vc__call_policy *policy = NULL;
+    struct vc__call_policy room;
     struct vc_call_opts opts;
     struct vc_async *a;
 
-    if (vc__call_opts_take(
-            &opts, user_opts,
-            vc__channel_call_ms(channel, &service->methods[method])) != VC_OK)
+    if (vc__channel_opts_take(&opts, user_opts, channel, service, method, &room,
+                              &policy) != VC_OK)
         return NULL;
-    a = async_make(channel, service, method, request, &opts, over);
+    a = async_make(channel, service, method, request, &opts, policy, over);
     if (a == NULL) {
         vc__text_name_last(service->name, service->methods[method].name);
         vc__result_fill(opts.result, vc__error_last(), 0, NULL);
     }
     return a;
-}
-
-/* vc__async_new_seen() when the interceptors have accepted the call. NULL, with
- * the error as this thread's last, if it could not be made. */
-static struct vc_async *
-seen_new(struct vc_channel *channel, const struct vc_service *service,
-         unsigned method, const void *request, struct vc_interception *i,
-         void (*over)(struct vc_async *a))
-{
-    struct vc_async *a;
-    struct vc__error error;
-
-    vc__channel_intercept_request(i, request);
-    a = vc__async_new(channel, service, method, request, i->opts, over);
-    if (a != NULL) {
-        a->interception = i;
-        return a;
-    }
-    error = *vc__error_last();
-    vc__channel_intercept_close(i, &error);
-    vc__error_raise(&error);
-    return NULL;
-}
-
-/* For vc__async_new_seen(): an interceptor refused the call, or memory was
- * short. Fills the program's result, too. */
-static void
-async_refused(const struct vc_call_opts *user_opts)
-{
-    const struct vc__error error = *vc__error_last();
-    struct vc_call_opts opts;
-
-    if (vc__call_opts_take(&opts, user_opts, 1) == VC_OK)
-        vc__result_fill(opts.result, &error, 0, NULL);
-}
-
-struct vc_async *
-vc__async_new_seen(struct vc_channel *channel, const struct vc_service *service,
-                   unsigned method, const void *request,
-                   const struct vc_call_opts *opts,
-                   void (*over)(struct vc_async *a))
-{
-    struct vc_interception *i;
-
-    if (channel->interceptors == NULL)
-        return vc__async_new(channel, service, method, request, opts, over);
-    if (vc__channel_intercept_begin(channel, service, method, opts, &i) !=
-        VC_OK) {
-        async_refused(opts);
-        return NULL;
-    }
-    return seen_new(channel, service, method, request, i, over);
 }
 
 /* References: one for the thread that starts it, and one of the call until it

@@ -9,12 +9,12 @@
  * any time. vc__async_new(), vc__async_new_seen() and vc__async_start(): the
  * thread that makes the call. The others have their rule below.
  *
- * Called by: async.c (tell, new, hold, put, asyncs_enter, asyncs_leave),
- * hedge.c (tell, new, start, leave, hold, put), one_way.c (new, start, leave,
- * put), async_call.c (new_seen, start, leave, hold, put), completions.c
- * (new_seen, start, leave, hold, put), stream_again.c (asyncs_enter,
- * asyncs_leave), stream_open.c (asyncs_enter), stream_client.c (asyncs_leave),
- * channel.c (asyncs_await). */
+ * Called by: async.c (tell, hold, put, asyncs_enter, asyncs_leave), hedge.c
+ * (tell, new, start, leave, hold, put), async_seen.c (new), one_way.c (new,
+ * start, leave, put), async_call.c (new_seen, start, leave, hold, put),
+ * completions.c (new_seen, start, leave, hold, put), stream_again.c
+ * (asyncs_enter, asyncs_leave), stream_open.c (asyncs_enter), stream_client.c
+ * (asyncs_leave), channel.c (asyncs_await). */
 #ifndef VC_RPC_ASYNC_H
 #define VC_RPC_ASYNC_H
 
@@ -32,8 +32,9 @@ enum vc__async_state {
 
 struct vc_async {
     struct vc__attempt attempt;
-    struct vc__attempts attempts; /* all from here on is cleared at first */
-    struct vc__engine *engine;    /* usable after the channel was closed */
+    struct vc__call_policy policy; /* if `configured` */
+    struct vc__attempts attempts;  /* all from here on is cleared at first */
+    struct vc__engine *engine;     /* usable after the channel was closed */
     struct vc__handle handle;
     atomic_uint holders; /* references: the last one frees the call */
     atomic_uint
@@ -42,10 +43,12 @@ struct vc_async {
 
     /* Only for the holder of the engine. */
     enum vc__async_state state;
-    bool started;           /* vc__async_start() has returned, or is about to */
-    bool cancelled;         /* a cancel was received */
-    unsigned heard;         /* bits taken from `events` and not handled yet */
-    bool flying;            /* the attempt runs, or its end is not handled */
+    bool
+        configured; /* the service config has an entry for the call: `policy` */
+    bool started;   /* vc__async_start() has returned, or is about to */
+    bool cancelled; /* a cancel was received */
+    unsigned heard; /* bits taken from `events` and not handled yet */
+    bool flying;    /* the attempt runs, or its end is not handled */
     struct vc__timer timer; /* for deadline, pause, or hedge */
     struct vc__retry_wait retry_wait;
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "rpc/balance/loads.h"
+#include "rpc/client/method_config.h"
 #include "rpc/client/reply_error.h"
 #include "rpc/codec/outgoing.h"
 #include "rpc/codec/reply_arena.h"
@@ -163,6 +164,8 @@ vc__attempt_copy(struct vc__attempt *u, const struct vc__attempt *of,
     vc__attempt_init(u, of->channel, of->service,
                      (unsigned)(of->method - of->service->methods), NULL,
                      ended);
+    u->request.replied = of->request.replied;
+    u->reply_max = of->reply_max;
     u->before = of->before;
     u->key = of->key;
     u->request.send = copy;
@@ -383,6 +386,29 @@ call_replied(struct vc__request *r, const struct vc__reply_frame *reply)
     u->ended(u);
 }
 
+/* replied() of a request whose reply has a limit by the service config: as
+ * call_replied(), which handles all others. */
+static void
+call_replied_limited(struct vc__request *r, const struct vc__reply_frame *reply)
+{
+    struct vc__attempt *u = caa_container_of(r, struct vc__attempt, request);
+
+    if (reply->status != VC_OK || reply->len <= u->reply_max) {
+        call_replied(r, reply);
+        return;
+    }
+    u->answered = true;
+    if (reply->metadata.len == 0 || metadata_take(u, reply)) {
+        vc__error_put(&u->error, VC_RESOURCE_EXHAUSTED, VC__TEXT_CONFIG_REPLY,
+                      u->service->name, u->method->name, reply->len,
+                      u->reply_max);
+        u->error.outcome = VC_OUTCOME_EXECUTED;
+    }
+    vc__servers_judge(&u->channel->servers, u->held, false);
+    throttle_tell(u, reply);
+    u->ended(u);
+}
+
 /* failed() of the request: called by the pool on the holder, or inside
  * vc__client_start() or vc_channel_close(). Sets u->error. */
 static void
@@ -433,6 +459,26 @@ vc__attempt_init(struct vc__attempt *u, struct vc_channel *channel,
     u->reply_metadata = NULL;
     u->has_pushback = false;
     u->error.status = VC_OK;
+}
+
+enum vc_status
+vc__attempt_limit(struct vc__attempt *u, const struct vc__call_policy *policy)
+{
+    struct vc__packing packing;
+
+    if (policy->reply_max != 0) {
+        u->request.replied = call_replied_limited;
+        u->reply_max = policy->reply_max;
+    }
+    /* Another fault of the request is found by vc__attempt_prepare(). */
+    if (policy->request_max == 0 ||
+        !vc__outgoing_fits(&u->method->request, u->message, VC__MESSAGE_MAX,
+                           &packing) ||
+        packing.size <= policy->request_max)
+        return VC_OK;
+    return vc__fail(VC_RESOURCE_EXHAUSTED, VC__OUTGOING_CONFIG,
+                    u->service->name, u->method->name, "request", packing.size,
+                    policy->request_max);
 }
 
 /* Ends the attempt inside vc__attempt_start(), with this status and text. */

@@ -25,6 +25,8 @@
 #include "rpc/codec/codec.h"
 #include "transport/core/error.h"
 
+struct vc__call_policy;
+
 /* Notifies an owner that its packed request was handed to the adapter. All are
  * called on any thread: handed() under the lock of a link; drop() with or
  * without it, once for each hold(). */
@@ -51,7 +53,8 @@ struct vc__attempt {
     /* The owner may set these between init and prepare. */
     const struct vc_metadata *metadata; /* used until prepare returns */
     size_t n_metadata;
-    uint32_t priority; /* enum vc_priority */
+    uint32_t priority;  /* enum vc_priority */
+    uint32_t reply_max; /* set by vc__attempt_limit() */
     struct vc__pick_key key;
     bool wants_all;   /* keep the reply's metadata for a struct vc_result */
     bool packs;       /* pack in any case: both may be freed after prepare */
@@ -78,6 +81,11 @@ void vc__attempt_init(struct vc__attempt *u, struct vc_channel *channel,
                       const struct vc_service *service, unsigned method,
                       const void *message,
                       void (*ended)(struct vc__attempt *u));
+
+/* Limits the messages of the call as its policy says, between init and
+ * prepare. VC_RESOURCE_EXHAUSTED if the request is too long. */
+enum vc_status vc__attempt_limit(struct vc__attempt *u,
+                                 const struct vc__call_policy *policy);
 
 /* The parts of vc__attempt_prepare(): one for all attempts, and one for those
  * without metadata, of their own or of the library. */

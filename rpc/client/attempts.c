@@ -97,6 +97,8 @@ facts_of(const struct vc__attempts *a, const struct vc__attempt *u,
         .nowhere = u->before != NULL && u->before->opts.nowhere,
         .elsewhere = !u->answered &&
                      vc__channel_elsewhere(u->channel, u->before, a->moved),
+        .answered = u->answered,
+        .waits = &u->channel->retry,
         .took_us = now - a->began,
         .left_us = a->due == VC__FOREVER ? UINT64_MAX : left,
     };
@@ -120,7 +122,7 @@ vc__attempts_in_time(const struct vc__attempts *a, struct vc__attempt *u,
 
 bool
 vc__attempts_next(struct vc__attempts *a, struct vc__attempt *u,
-                  uint64_t *wait_us)
+                  const struct vc__call_policy *policy, uint64_t *wait_us)
 {
     struct vc_channel *c = u->channel;
     uint64_t now = vc__now();
@@ -131,7 +133,8 @@ vc__attempts_next(struct vc__attempts *a, struct vc__attempt *u,
                               memory_order_relaxed);
 
     enum vc__retry retry =
-        vc__retry_again(&c->retry, &c->budget, &facts, &seed, wait_us);
+        vc__retry_again(policy == NULL ? &c->retry : &policy->retry, &c->budget,
+                        &facts, &seed, wait_us);
 
     if (retry == VC__RETRY_STARVED)
         vc__channel_count(c, VC__POOL_CALLS_NOT_RETRIED);

@@ -17,6 +17,7 @@
 #include "rpc/canceller.h"
 #include "rpc/client/attempt.h"
 #include "rpc/client/call_opts.h"
+#include "rpc/client/method_config.h"
 
 struct vc__attempts {
     uint64_t due;    /* the call's deadline, by vc__now() */
@@ -44,9 +45,10 @@ enum vc_status vc__attempts_begin(struct vc__attempts *a,
 void vc__attempts_end(struct vc__attempts *a);
 
 /* Attempt u has failed with u->error. Returns true if another attempt is to
- * follow after *wait_us; that attempt is then counted in a->number. */
+ * follow after *wait_us; that attempt is then counted in a->number. policy: of
+ * the call, or NULL: the channel's. */
 bool vc__attempts_next(struct vc__attempts *a, struct vc__attempt *u,
-                       uint64_t *wait_us);
+                       const struct vc__call_policy *policy, uint64_t *wait_us);
 
 /* The wait has elapsed. Returns false if the call's deadline passed meanwhile;
  * then u->error is set. */

@@ -6,8 +6,8 @@
  * then that thread's last error.
  *
  * Called by: async_call.c (method_check, method_is_unary), call.c (all),
- * completions.c (method_check, method_is_unary), stream_open.c (method_check,
- * take), async.c (take), channel_intercept.c (take),
+ * completions.c (method_check, method_is_unary), stream_open.c (method_check),
+ * async_seen.c (take), method_config.c (take), method_config.h (take),
  * rpc/protobuf_c/protobuf_c_client.c (take). */
 #ifndef VC_RPC_CALL_OPTS_H
 #define VC_RPC_CALL_OPTS_H

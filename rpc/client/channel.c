@@ -15,11 +15,15 @@
 #include "rpc/balance/health_rules.h"
 #include "rpc/balance/load_opts.h"
 #include "rpc/balance/loads.h"
+#include "rpc/balance/list_resolver.h"
 #include "rpc/balance/outlier_opts.h"
 #include "rpc/balance/resolver.h"
 #include "rpc/balance/target_opts.h"
 #include "rpc/client/async.h"
+#include "rpc/client/channel_config.h"
+#include "rpc/client/method_config.h"
 #include "rpc/client/pick_facts.h"
+#include "rpc/client/service_config.h"
 #include "rpc/codec/codec.h"
 #include "rpc/interceptor.h"
 #include "rpc/options.h"
@@ -145,6 +149,9 @@ servers_open(struct vc_channel *c, const char *target,
         status = vc__resolver_type_find(&type, target);
     if (status != VC_OK)
         return status;
+    if (type == NULL && vc__channel_config_changes(c) &&
+        strncmp(target == NULL ? "" : target, "list:", 5) == 0)
+        type = &vc__list_resolver;
     status =
         type == NULL
             ? vc__servers_open(&c->servers, c->progress, target, &common)
@@ -200,6 +207,7 @@ channel_new(struct vc_runtime *runtime, const struct vc_channel_opts *opts)
 static void
 channel_free(struct vc_channel *c)
 {
+    vc__channel_config_close(c);
     vc__retry_waits_fini(&c->retry_waits);
     vc__handle_fini(&c->handle);
     free(c->hash_metadata);
@@ -229,6 +237,9 @@ vc_channel_open(struct vc_runtime *runtime, const char *target,
         return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
     status = balance_opts_take(c, &opts, &judges);
     if (status == VC_OK)
+        status =
+            vc__channel_config_open(c, target, opts.service_config, &outlier);
+    if (status == VC_OK)
         status = servers_open(c, target, &opts);
     if (status == VC_OK && !judges_begin(c, &judges)) {
         vc__servers_shut(&c->servers);
@@ -239,6 +250,7 @@ vc_channel_open(struct vc_runtime *runtime, const char *target,
         channel_free(c);
         return status;
     }
+    vc__channel_config_start(c);
     atomic_fetch_add(&runtime->users, 1);
     *channel = c;
     return VC_OK;
@@ -261,8 +273,13 @@ vc_channel_connect(struct vc_channel *channel, const struct vc_service *service)
 size_t
 vc_channel_describe(const struct vc_channel *channel, char *text, size_t size)
 {
+    size_t len, used;
+
     vc__must(channel, VC__CHANNEL);
-    return vc__servers_describe(&channel->servers, text, size);
+    len = vc__servers_describe(&channel->servers, text, size);
+    used = len < size ? len : size;
+    return len + vc__channel_config_describe(
+                     channel, size == 0 ? text : text + used, size - used);
 }
 
 enum vc_status
@@ -283,6 +300,7 @@ vc_channel_close(struct vc_channel *channel)
      * client_add() sees `closing`. */
     atomic_store(&channel->closing, true);
     vc__servers_shut(&channel->servers);
+    vc__channel_config_shut(channel);
     vc__retry_waits_break(&channel->retry_waits);
     vc__servers_cancel(&channel->servers, channel);
     vc__asyncs_await(channel);
@@ -335,8 +353,12 @@ bool
 vc__channel_hash(const struct vc_channel *c, const struct vc_metadata *metadata,
                  size_t n, uint64_t *hash)
 {
-    for (size_t i = 0; c->hash_metadata != NULL && i < n; i++) {
-        if (strcmp(metadata[i].key, c->hash_metadata) != 0)
+    char room[VC__SERVICE_CONFIG_KEY];
+    const char *key =
+        vc__method_config_hash_metadata(c, room) ? room : c->hash_metadata;
+
+    for (size_t i = 0; key != NULL && i < n; i++) {
+        if (strcmp(metadata[i].key, key) != 0)
             continue;
         *hash = vc__ring_hash(metadata[i].value, metadata[i].length);
         return true;

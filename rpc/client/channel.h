@@ -4,10 +4,11 @@
  * A channel: the servers that its target names, and what its calls have in
  * common. Any thread.
  *
- * Called by: async.c (call_ms), call.c (call_ms), channel_intercept.c (call_ms,
- * was_used), stream_open.c (call_ms, pick, hash, request_max), attempt.c (pick,
- * client, hash, request_max), attempts.c (elsewhere, lost, count),
- * stream_again.c (elsewhere, lost, count), many files (enter, leave). */
+ * Called by: call.c (call_ms), method_config.c (call_ms), method_config.h
+ * (call_ms), attempt.c (pick, client, hash, request_max), stream_open.c (pick,
+ * hash, request_max), attempts.c (elsewhere, lost, count), stream_again.c
+ * (elsewhere, lost, count), channel_intercept.c (was_used), many files (enter,
+ * leave). */
 #ifndef VC_RPC_CHANNEL_H
 #define VC_RPC_CHANNEL_H
 
@@ -23,6 +24,9 @@
 #include "rpc/runtime.h"
 #include "transport/core/waiter.h"
 
+struct vc__channel_config;
+struct vc__config;
+
 struct vc_channel {
     struct vc__handle handle;
     struct vc_runtime *runtime;
@@ -33,6 +37,11 @@ struct vc_channel {
     struct vc__client_opts client_opts;
     size_t reply_memory;
     struct vc__interceptors *interceptors; /* NULL: none */
+
+    /* rpc/client/method_config.h: the service config in force, under RCU;
+     * NULL: none. And where it comes from; NULL: from nowhere. */
+    _Atomic(struct vc__config *) config;
+    _Atomic(struct vc__channel_config *) settings;
 
     /* rpc/client/attempts.h */
     struct vc__retry_policy retry;

@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-#include "rpc/client/call_opts.h"
+#include "rpc/client/method_config.h"
 #include "rpc/client/result.h"
 #include "rpc/codec/codec.h"
 
@@ -91,13 +91,13 @@ channel_intercept_call_finish(struct vc_interception *i,
  * not allowed. */
 static enum vc_status
 call_init(struct vc_interception *i, struct vc_call_opts *opts,
-          const struct vc_channel *channel, const struct vc_service *service,
+          struct vc_channel *channel, const struct vc_service *service,
           unsigned method, const struct vc_call_opts *user_opts)
 {
     const struct vc_method *m = &service->methods[method];
     uint64_t now = vc__now();
-    enum vc_status status =
-        vc__call_opts_take(opts, user_opts, vc__channel_call_ms(channel, m));
+    enum vc_status status = vc__channel_opts_take(opts, user_opts, channel,
+                                                  service, method, NULL, NULL);
 
     if (status != VC_OK)
         return status;

@@ -6,8 +6,8 @@
  * ends it, which may be the holder.
  *
  * Called by: call.c (call, channel_call), channel_intercept.c (channel_call,
- * request, close), stream_open.c (open, close), async.c (begin, request,
- * close), stream_client.c (close). */
+ * request, close), stream_open.c (open, close), async_seen.c (begin, request,
+ * close), async.c (close), stream_client.c (close). */
 #ifndef VC_RPC_CHANNEL_INTERCEPT_H
 #define VC_RPC_CHANNEL_INTERCEPT_H
 

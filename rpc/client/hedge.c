@@ -51,6 +51,8 @@ vc__hedge_begin(struct vc_async *a)
     h->call = a;
     h->unwanted = false;
     a->hedge = h;
+    if (a->configured && a->policy.hedges) /* the hedge is the second attempt */
+        a->policy.retry.max_attempts = 1;
     vc__async_hold(a);
     vc__count(&a->engine->ledger, VC__COUNT_hedges_started, 1);
     vc__attempt_start(&h->attempt, vc__now(), a->attempts.due);
@@ -93,13 +95,20 @@ vc__hedge_give_up(struct vc_async *a)
 }
 
 bool
+vc__hedge_is_fatal(const struct vc_async *a, const struct vc__error *error)
+{
+    return a->configured && a->policy.hedges &&
+           !(a->policy.retry.codes >> error->status & 1);
+}
+
+bool
 vc__hedge_ended(struct vc_async *a)
 {
     struct vc__hedge *h = a->hedge;
     bool good = h->attempt.error.status == VC_OK;
 
-    if (good && !h->unwanted) {
-        vc__count(&a->engine->ledger, VC__COUNT_hedges_won, 1);
+    if (!h->unwanted && (good || vc__hedge_is_fatal(a, &h->attempt.error))) {
+        vc__count(&a->engine->ledger, VC__COUNT_hedges_won, good);
         vc__async_put(a); /* the caller has a reference, too */
         return true;
     }

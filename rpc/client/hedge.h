@@ -7,8 +7,8 @@
  * holder of the engine, except vc__hedge_check() and vc__hedge_call(): any
  * thread.
  *
- * Called by: async.c (begin, give_up, ended, unary, check), stream_open.c
- * (check), call.c (call). */
+ * Called by: async.c (begin, give_up, ended, is_fatal, unary, check), hedge.c
+ * (is_fatal), stream_open.c (check), call.c (call). */
 #ifndef VC_RPC_HEDGE_H
 #define VC_RPC_HEDGE_H
 
@@ -24,9 +24,15 @@ void vc__hedge_begin(struct vc_async *a);
 void vc__hedge_give_up(struct vc_async *a);
 
 /* Handles VC__ASYNC_EV_HEDGE: the hedge has ended. True if it has a good reply
- * that the call still waits for; then the call keeps the hedge. False if the
- * hedge was freed. */
+ * that the call still waits for, or a fatal error; then the call keeps the
+ * hedge. False if the hedge was freed. */
 bool vc__hedge_ended(struct vc_async *a);
+
+/* True if this error of an attempt ends the call, though another attempt is
+ * under way: the hedge is that of a service config, whose nonFatalStatusCodes
+ * do not have the status. */
+bool vc__hedge_is_fatal(const struct vc_async *a,
+                        const struct vc__error *error);
 
 /* The hedge's attempt, which belongs to the hedge. Called when the hedge has
  * won. */

@@ -12,8 +12,8 @@
  * the holder; that of a stream also inside vc__client_start() or
  * vc_channel_close().
  *
- * Called by: attempts.c (again), stream_again.c (again), async.c (good), call.c
- * (good), stream_client.c (good). */
+ * Called by: attempts.c (again), stream_again.c (again), method_config.c
+ * (resize), async.c (good), call.c (good), stream_client.c (good). */
 #ifndef VC_RPC_RETRY_H
 #define VC_RPC_RETRY_H
 

@@ -49,6 +49,8 @@ policy_allows(struct vc__client_stream *c, const struct vc__error *error,
         .call_flags = a->flags,
         .attempt = a->number,
         .nowhere = nowhere,
+        .answered = c->answered,
+        .waits = &channel->retry,
         .elsewhere = nowhere && vc__channel_elsewhere(channel, pool, 0),
         .took_us = now - a->began,
         .left_us = a->due == VC__FOREVER ? UINT64_MAX
@@ -63,8 +65,8 @@ policy_allows(struct vc__client_stream *c, const struct vc__error *error,
         facts.has_pushback = true;
         facts.pushback_ms = -1;
     }
-    retry = vc__retry_again(&channel->retry, &channel->budget, &facts, &seed,
-                            wait_us);
+    retry = vc__retry_again(c->configured ? &c->retry : &channel->retry,
+                            &channel->budget, &facts, &seed, wait_us);
     if (retry == VC__RETRY_ELSEWHERE)
         return true;
     if (error->status == VC_UNAVAILABLE)

@@ -35,6 +35,8 @@ struct vc__client_stream {
     struct vc__client *client;
     struct vc__subchannel *held; /* to put when the call has ended; or NULL */
     struct vc__pick_key key;
+    bool configured; /* the service config has an entry for the call: */
+    struct vc__retry_policy retry;
     const struct vc_service *of;
     const struct vc_method *type;
     bool given_up; /* the stream's lock: cancelled or expired */

@@ -14,6 +14,7 @@
 #include "rpc/client/call_opts.h"
 #include "rpc/client/channel_intercept.h"
 #include "rpc/client/hedge.h"
+#include "rpc/client/method_config.h"
 #include "rpc/client/stream_client.h"
 #include "rpc/codec/outgoing.h"
 #include "rpc/stream/stream_events.h"
@@ -32,6 +33,7 @@ call_pack(struct vc__client_stream *c, const void *request)
         .service = c->stream.service,
         .method = c->stream.method,
         .peer = "server",
+        .config_max = c->stream.request_max,
         .peer_max = c->stream.most,
     };
     struct vc__packing packing;
@@ -215,6 +217,27 @@ stream_open_prepare(struct vc__client_stream *c,
     return vc__client_stream_limit(c, opts, now);
 }
 
+/* The smaller of two limits; 0 is none. */
+static uint32_t
+limit_least(uint32_t one, uint32_t other)
+{
+    return one == 0 || (other != 0 && other < one) ? other : one;
+}
+
+/* For stream_begin(): what the service config says of the call. */
+static void
+stream_policy_take(struct vc__client_stream *c,
+                   const struct vc__call_policy *policy)
+{
+    struct vc_stream *s = &c->stream;
+
+    c->configured = true;
+    c->retry = policy->retry;
+    s->request_max = policy->request_max;
+    s->most = limit_least(s->most, policy->request_max);
+    s->max_reply = limit_least(s->max_reply, policy->reply_max);
+}
+
 /* Refuses options that a stream cannot have, with VC_INVALID_ARGUMENT. */
 static enum vc_status
 stream_opts_check(const struct vc_method *method,
@@ -235,12 +258,13 @@ stream_begin(struct vc_channel *channel, const struct vc_service *service,
              const struct vc_call_opts *user_opts,
              struct vc__stream_events *events, struct vc_stream **stream)
 {
+    const struct vc__call_policy *policy = NULL;
+    struct vc__call_policy room;
     struct vc__client_stream *c;
     struct vc_call_opts opts;
     uint64_t now;
-    enum vc_status status = vc__call_opts_take(
-        &opts, user_opts,
-        vc__channel_call_ms(channel, &service->methods[method]));
+    enum vc_status status = vc__channel_opts_take(
+        &opts, user_opts, channel, service, method, &room, &policy);
 
     if (status == VC_OK)
         status = stream_opts_check(&service->methods[method], &opts);
@@ -249,6 +273,8 @@ stream_begin(struct vc_channel *channel, const struct vc_service *service,
     c = stream_new(channel, service, method);
     if (c == NULL)
         return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
+    if (policy != NULL)
+        stream_policy_take(c, policy);
     now = vc__now();
     vc__channel_enter(channel);
     status = stream_open_prepare(c, service, request, &opts, now);

@@ -46,11 +46,14 @@ static bool
 reply_keep(struct vc__client_stream *c, const struct vc__reply_frame *reply,
            struct vc__error *error)
 {
-    if (vc__codec_reply_fits(c->type, reply->len))
+    uint32_t max = c->stream.max_reply;
+
+    if (max == 0 || reply->len <= max)
         return stream_client_reply_unpack(c, reply, error);
-    vc__error_put(error, VC_RESOURCE_EXHAUSTED, VC__TEXT_MAX_REPLY,
-                  c->stream.service, c->type->name, reply->len,
-                  c->type->max_reply);
+    vc__error_put(error, VC_RESOURCE_EXHAUSTED,
+                  max == c->type->max_reply ? VC__TEXT_MAX_REPLY
+                                            : VC__TEXT_CONFIG_REPLY,
+                  c->stream.service, c->type->name, reply->len, max);
     return false;
 }
 

@@ -18,6 +18,9 @@ vc__outgoing_check(const struct vc__outgoing *o, size_t size)
             "%s.%s: the %s has %zu bytes, more than "
             "(verbcall.method).max_reply, which is %zu: send less, or raise it",
             o->service, o->method, o->what, size, o->reply_max);
+    if (o->config_max != 0 && size > o->config_max)
+        return vc__fail(VC_RESOURCE_EXHAUSTED, VC__OUTGOING_CONFIG, o->service,
+                        o->method, o->what, size, o->config_max);
     if (size > o->peer_max)
         return vc__fail(VC_RESOURCE_EXHAUSTED,
                         "%s.%s: the %s " VC__OUTGOING_LONG, o->service,

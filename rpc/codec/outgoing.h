@@ -22,13 +22,20 @@
     "has %zu bytes, the %s accepts %zu at most (its max_message): send less, " \
     "or raise it"
 
+/* The text of one that is longer than the service config allows. After the
+ * names: what it is, its bytes, and the limit. */
+#define VC__OUTGOING_CONFIG                                                    \
+    "%s.%s: the %s has %zu bytes, more than maxRequestMessageBytes of the "    \
+    "service config, which is %u"
+
 /* What the message is, and its limits. */
 struct vc__outgoing {
     const char *what;             /* "request", "reply" or "message" */
     const char *service, *method; /* the names */
     const char *peer;             /* the receiver: "server", "client" */
-    size_t reply_max; /* most bytes that its method allows; 0: no limit */
-    size_t peer_max;  /* most bytes that the peer accepts */
+    size_t reply_max;    /* most bytes that its method allows; 0: no limit */
+    uint32_t config_max; /* that the service config allows; the same */
+    size_t peer_max;     /* most bytes that the peer accepts */
 };
 
 /* True if `its` describes the same type in another copy of the generated code;

@@ -359,9 +359,10 @@ item_check(const struct vc_stream *s, size_t size)
     if (s->max_reply == 0 || s->of_server || size <= s->max_reply)
         return VC_OK;
     return vc__fail(VC_RESOURCE_EXHAUSTED,
-                    "%s.%s: a message has %zu bytes, more than "
-                    "(verbcall.method).max_reply, which is %u: see that both "
-                    "ends have the same .proto file",
+                    "%s.%s: a message has %zu bytes, more than the least of "
+                    "(verbcall.method).max_reply and maxResponseMessageBytes "
+                    "of a service config, which is %u: see that both ends "
+                    "have the same .proto file",
                     s->service, s->method, size, s->max_reply);
 }
 

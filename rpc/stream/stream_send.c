@@ -326,6 +326,7 @@ stream_send_message_refuse(const struct vc_stream *s, const void *message,
         .method = s->method,
         .peer = s->of_server ? "client" : "server",
         .reply_max = s->of_server ? s->max_reply : 0,
+        .config_max = s->request_max,
         .peer_max = peer_max,
     };
 

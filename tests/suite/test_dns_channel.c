@@ -6,7 +6,6 @@
  * dnsmasq all is skipped. The program finds the library by its own path, and
  * runs itself again with LD_LIBRARY_PATH, by which the library finds the
  * module. */
-#include <dlfcn.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <poll.h>
@@ -14,13 +13,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <verbcall/channel.h>
 #include <verbcall/runtime.h>
 
 #include "tests/suite/dns_channel.h"
+#include "tests/suite/dns_modules.h"
 #include "tests/suite/entries.h"
 #include "tests/suite/pace.h"
 #include "tests/unit/dns_fake.h"
@@ -39,7 +38,6 @@
 #define A2 "127.0.0.3 a.example\n"
 
 static struct site site;
-static char self[PATH_MAX];
 static bool allows_many; /* the system allows descriptors for MANY */
 
 /* --- set-up ------------------------------------------------------------- */
@@ -358,94 +356,6 @@ calls_go_on_while_the_dns_server_stands_still(void **state)
     site_load_stop(&site);
 }
 
-/* --- the module --------------------------------------------------------- */
-
-/* Runs this program with an argument and this LD_LIBRARY_PATH. Returns its
- * exit status, and what it has written. */
-static int
-self_run(const char *mode, const char *path, char text[4096])
-{
-    int out[2], status;
-    ssize_t n;
-    size_t len = 0;
-    pid_t pid;
-
-    assert_return_code(pipe(out), 0);
-    fflush(NULL);
-    pid = fork();
-    if (pid == 0) {
-        setenv("LD_LIBRARY_PATH", path, 1);
-        dup2(out[1], 1);
-        execl(self, self, mode, (char *)NULL);
-        _exit(127);
-    }
-    close(out[1]);
-    while ((n = read(out[0], text + len, 4095 - len)) > 0)
-        len += (size_t)n;
-    text[len] = '\0';
-    close(out[0]);
-    waitpid(pid, &status, 0);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
-static const char *
-loaded(const char *file)
-{
-    return dlopen(file, RTLD_NOW | RTLD_NOLOAD) != NULL ? "loaded" : "absent";
-}
-
-/* What self_run() runs: opens a channel, and prints what came of it, and
- * whether the module and c-ares were loaded before and afterwards. */
-static int
-self_main(void)
-{
-    struct vc_runtime *runtime;
-    struct vc_channel *channel = NULL;
-    enum vc_status status;
-
-    if (vc_runtime_new(NULL, &runtime) != VC_OK)
-        return 1;
-    printf("before: %s, %s\n", loaded("libverbcall-dns.so.0"),
-           loaded("libcares.so.2"));
-    status = vc_channel_open(runtime, "dns:///a.example:1", NULL, &channel);
-    printf("%s: %s\n", vc_status_name(status),
-           status == VC_OK ? "" : vc_error());
-    printf("after: %s, %s\n", loaded("libverbcall-dns.so.0"),
-           loaded("libcares.so.2"));
-    vc_channel_close(channel);
-    vc_runtime_free(runtime);
-    return 0;
-}
-
-static void
-the_library_loads_c_ares_for_a_dns_target_and_not_before(void **state)
-{
-    char text[4096];
-
-    (void)state;
-    assert_int_equal(0, self_run("open", getenv("LD_LIBRARY_PATH"), text));
-    assert_string_equal("before: absent, absent\n"
-                        "OK: \n"
-                        "after: loaded, loaded\n",
-                        text);
-}
-
-static void
-without_the_module_the_text_names_it_and_its_package(void **state)
-{
-    char text[4096];
-
-    (void)state;
-    assert_int_equal(0, self_run("open", "/nonexistent", text));
-    if (strstr(text, "\nOK: ") != NULL)
-        skip(); /* it is installed where the system looks */
-    assert_non_null(strstr(text, "before: absent, absent\n"));
-    assert_non_null(strstr(text, "\nUNIMPLEMENTED: "));
-    assert_non_null(strstr(text, "the module libverbcall-dns.so.0,"));
-    assert_non_null(strstr(text, "the package libverbcall-dns:"));
-    assert_non_null(strstr(text, "after: absent, absent\n"));
-}
-
 /* --- many addresses, many moments --------------------------------------- */
 
 static void
@@ -523,15 +433,15 @@ self_again(char *argv[])
 {
     char path[PATH_MAX + 8], *end = path;
 
-    snprintf(path, sizeof path, "%s", self);
+    snprintf(path, sizeof path, "%s", modules_program());
     for (int i = 0; i < 3; i++)
         if ((end = strrchr(path, '/')) != NULL)
             *end = '\0';
     strcat(path, "/.libs");
     setenv("LD_LIBRARY_PATH", path, 1);
     setenv("VC_TEST_AGAIN", "1", 1);
-    execv(self, argv);
-    perror(self);
+    execv(modules_program(), argv);
+    perror(modules_program());
     return 1;
 }
 
@@ -555,6 +465,10 @@ main(int argc, char *argv[])
         cmocka_unit_test(
             the_library_loads_c_ares_for_a_dns_target_and_not_before),
         cmocka_unit_test(without_the_module_the_text_names_it_and_its_package),
+        cmocka_unit_test(
+            the_library_loads_jansson_for_a_service_config_and_not_before),
+        cmocka_unit_test(
+            without_the_module_for_service_configs_the_text_names_it),
         T(calls_of_four_threads_reach_all_addresses_of_a_name),
         T(an_address_comes_and_another_goes_while_calls_run),
         T(weights_of_srv_records_are_shares_of_calls),
@@ -568,10 +482,10 @@ main(int argc, char *argv[])
     };
     int failed;
 
-    if (readlink("/proc/self/exe", self, sizeof self - 1) < 0)
+    if (!modules_begin())
         return 1;
     if (argc > 1)
-        return self_main();
+        return modules_main(argv[1]);
     if (getenv("VC_TEST_AGAIN") == NULL)
         return self_again(argv);
     if (!masq_begin())

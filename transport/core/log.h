@@ -36,6 +36,8 @@
     X(EJECTED, WARNING, "servers that are ejected, or come back")              \
     X(HEALTH, WARNING, "servers that are unhealthy, or healthy again")         \
     X(RESOLVER, WARNING, "targets that are not resolved")                      \
+    X(CONFIG, INFO, "service configs that are in force")                       \
+    X(CONFIG_REFUSED, WARNING, "service configs that are refused")             \
     X(SERVER, INFO, "servers that are drained or closed")                      \
     X(WAITS, WARNING, "servers whose end waits for calls")                     \
     X(OVERLOAD, WARNING, "servers that shed calls")                            \
