@@ -13,9 +13,9 @@
 #include "rpc/balance/custom.h"
 #include "rpc/balance/ejections.h"
 #include "rpc/balance/health_rules.h"
+#include "rpc/balance/list_resolver.h"
 #include "rpc/balance/load_opts.h"
 #include "rpc/balance/loads.h"
-#include "rpc/balance/list_resolver.h"
 #include "rpc/balance/outlier_opts.h"
 #include "rpc/balance/resolver.h"
 #include "rpc/balance/target_opts.h"
@@ -237,8 +237,8 @@ vc_channel_open(struct vc_runtime *runtime, const char *target,
         return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
     status = balance_opts_take(c, &opts, &judges);
     if (status == VC_OK)
-        status =
-            vc__channel_config_open(c, target, opts.service_config, &outlier);
+        status = vc__channel_config_open(c, target, opts.service_config,
+                                         &judges.outlier);
     if (status == VC_OK)
         status = servers_open(c, target, &opts);
     if (status == VC_OK && !judges_begin(c, &judges)) {

@@ -194,9 +194,9 @@ balance_use(struct vc__channel_config *cc,
             const struct vc__service_config *config)
 {
     /* A policy of the program's own stays: a config cannot name it. */
-    enum vc__policy policy =
-        config->balances && cc->policy != VC__POLICY_CUSTOM ? config->policy
-                                                            : cc->policy;
+    enum vc__policy policy = config->balances && cc->policy != VC__POLICY_CUSTOM
+                                 ? config->policy
+                                 : cc->policy;
     enum vc_status status;
 
     if (cc->opening == NULL) {
