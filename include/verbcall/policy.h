@@ -24,7 +24,7 @@ struct vc_service;
 /* How a server stands at this moment; the lower, the better. */
 enum vc_server_state {
     VC_SERVER_READY,      /* it is connected */
-    VC_SERVER_CONNECTING, /* it may be soon, or has not told its health yet
+    VC_SERVER_CONNECTING, /* it may be soon, or its health is not known yet
                              (health_service): a call would wait for that */
     VC_SERVER_IDLE,       /* it is not: a call would wait, too */
     VC_SERVER_EJECTED,    /* it is connected, but its calls fail: see

@@ -33,14 +33,19 @@ enum vc_status
 vc__custom_choose(struct vc__picker *k, const char *policy,
                   struct vc__pick_facts (*facts)(const struct vc__pick_key *))
 {
+    enum vc__policy own = VC__POLICY_PICK_FIRST;
     const struct vc_policy_type *type;
+    enum vc_status status;
     const char *colon;
 
     type = policy == NULL || vc__policy_is_own(policy)
                ? NULL
                : vc__policy_type_find(policy);
-    if (type == NULL)
-        return vc__policy_parse(&k->policy, policy);
+    if (type == NULL) {
+        status = vc__policy_parse(&own, policy);
+        k->policy = own;
+        return status;
+    }
     colon = strchr(policy, ':');
     if (colon != NULL && type->build == NULL)
         return vc__fail(VC_INVALID_ARGUMENT,

@@ -10,10 +10,10 @@
  * That of an asynchronous call is the thread that makes it, and the holder once
  * it is started; that of a hedge is the holder.
  *
- * Called by: async.c (init, prepare, release, renew, tell, start, abandon),
- * attempt.c (init, prepare_message, unhold, release, tell), call.c (init,
- * prepare, unhold, release, tell, start, abandon), hedge.c (release, copy,
- * start, abandon). */
+ * Called by: async.c (init, limit, prepare, release, renew, tell, start,
+ * abandon), attempt.c (init, prepare_message, unhold, release, tell), call.c
+ * (init, limit, prepare, unhold, release, tell, start, abandon), hedge.c
+ * (release, copy, start, abandon). */
 #ifndef VC_RPC_ATTEMPT_H
 #define VC_RPC_ATTEMPT_H
 

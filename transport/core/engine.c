@@ -127,27 +127,6 @@ vc__engine_handle(struct vc__engine *e, struct vc__task *task)
     cds_list_add_tail(&task->node, &e->handlers);
 }
 
-struct vc__handler_run *
-vc__engine_release(struct vc__engine *e, struct vc__habit *habit,
-                   struct vc__share *share)
-{
-    struct vc__handler_run *s = vc__handler_run_of(e);
-
-    s->failed = false;
-    if (s->lost)
-        return s;
-    e->habit = s->habit = habit;
-    e->share = s->share = share;
-    vc__handler_run_release(s);
-    return s;
-}
-
-bool
-vc__engine_resume(struct vc__handler_run *s)
-{
-    return vc__handler_run_resume(s);
-}
-
 /* Called by engine_poll() and engine_run_handlers(), which would run one if
  * true. Relaxed: when `spent` becomes false, the engine is kicked. */
 static bool
@@ -169,7 +148,7 @@ vc__engine_handled(struct vc__engine *e, uint64_t now)
 /* For engine_run_handlers(): the holder waits in a handler while others are
  * ready. True: a crew thread is the holder now, and runs them. False: there is
  * none. Handlers of a method that waits so take a thread each, as if they were
- * taken over: its habit is told before the next one begins. */
+ * taken over: its habit knows before the next one begins. */
 static bool
 engine_lend(struct vc__engine *e)
 {

@@ -13,8 +13,8 @@
  * cm/link/listener.c (lack_text), rpc/server/server_link.c (lack_text,
  * lack_lasts), rpc/client/attempts.c (lack_lasts), rpc/client/stream_again.c
  * (lack_lasts), rpc/server/server_call.c (within), cm/link/link_connect.c
- * (words_put), rpc/balance/file_resolver.c (words_put),
- * rpc/balance/health_watch.c (words_put), rpc/probe.c (words_put), log.c
+ * (words_put), rpc/balance/health_watch.c (words_put),
+ * rpc/balance/watched_file.c (words_put), rpc/probe.c (words_put), log.c
  * (words_put), rpc/client/reply_error.c (text_put), many files (put, raise,
  * fail, fail_errno, last, text_format). */
 #ifndef VC_TRANSPORT_ERROR_H

@@ -1,7 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * See transport/core/handoff.h. */
+ * See transport/core/handoff.h; vc__engine_release() and resume() are in
+ * engine.h. */
 #include "transport/core/handoff.h"
 
 #include <stddef.h>
@@ -84,6 +85,27 @@ vc__handler_run_resume(struct vc__handler_run *s)
         !atomic_compare_exchange_strong(&s->engine->run, &run, run + 1))
         s->lost = true;
     return !s->lost;
+}
+
+struct vc__handler_run *
+vc__engine_release(struct vc__engine *e, struct vc__habit *habit,
+                   struct vc__share *share)
+{
+    struct vc__handler_run *s = vc__handler_run_of(e);
+
+    s->failed = false;
+    if (s->lost)
+        return s;
+    e->habit = s->habit = habit;
+    e->share = s->share = share;
+    vc__handler_run_release(s);
+    return s;
+}
+
+bool
+vc__engine_resume(struct vc__handler_run *s)
+{
+    return vc__handler_run_resume(s);
 }
 
 bool

@@ -18,7 +18,8 @@
  * Called by: crew.c (handler_run_open, handler_run_close, engine_take,
  * run_is_handler), engine.c (handler_run_open, handler_run_close,
  * handler_run_of, handler_run_release, handler_run_resume), rpc/runtime_loop.c
- * (handler_run_of), error.c (handler_run_inmost). */
+ * (handler_run_of), handoff.c (handler_run_of, handler_run_release,
+ * handler_run_resume), error.c (handler_run_inmost). */
 #ifndef VC_TRANSPORT_HANDOFF_H
 #define VC_TRANSPORT_HANDOFF_H
 

@@ -5,9 +5,8 @@
  * NUL. Control characters are not checked: code that prints a peer's text must
  * escape them. Pure; called on whatever thread reads the text.
  *
- * Called by: cm/connect/hello.c (valid), rpc/balance/endpoint_file.c (all),
- * rpc/balance/health_rules.c (valid), rpc/codec/fast_codec.c (valid),
- * rpc/codec/validate.c (valid), error.c (whole). */
+ * Called by: rpc/balance/endpoint_file.c (whole), error.c (whole), many files
+ * (valid). */
 #ifndef VC_TRANSPORT_UTF8_H
 #define VC_TRANSPORT_UTF8_H
 
