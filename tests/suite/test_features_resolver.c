@@ -519,7 +519,7 @@ static void
 a_server_is_reached_at_the_first_of_its_addresses_that_answers(void **state)
 {
     struct vc_endpoint e = VC_ENDPOINT_INIT;
-    char shm[40], target[VC_ENDPOINT_TARGET_MAX + 1], text[400];
+    char shm[40], target[VC_ENDPOINT_TARGET_MAX + 1], text[1200];
     struct resolved w;
     unsigned by;
 
