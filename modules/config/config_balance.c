@@ -41,43 +41,71 @@ nothing_read(struct vc__config_reader *r, const struct vc__config_at *at)
     return true;
 }
 
-/* Weights are those of the resolver: what is about load reports is checked, and
- * noted. */
-static bool
-weighted_read(struct vc__config_reader *r, const struct vc__config_at *at)
-{
-    static const char *const durations[] = {
-        "blackoutPeriod",
-        "weightExpirationPeriod",
-        "weightUpdatePeriod",
-        "oobReportingPeriod",
-    };
-    const struct vc__config_at oob = vc__config_get(at, "enableOobLoadReport"),
-                               penalty = vc__config_get(
-                                   at, "errorUtilizationPenalty");
-    bool has_any = oob.value != NULL || penalty.value != NULL, out_of_band;
-    double times;
-    uint64_t ns;
+#define DAY_MS 86400000u
 
-    if (!vc__config_boolean(r, &oob, &out_of_band))
+/* For weighted_read(): a period in milliseconds, from `least` to a day, as an
+ * option of verbcall/load.h. *out stays as it is if there is none. */
+static bool
+load_period_read(struct vc__config_reader *r, const struct vc__config_at *at,
+                 const char *name, uint32_t least, uint32_t *out)
+{
+    const struct vc__config_at period = vc__config_get(at, name);
+    uint64_t ns, ms;
+
+    if (!vc__config_duration(r, &period, 0, &ns))
         return false;
-    if (penalty.value != NULL &&
-        !(json_is_number(penalty.value) &&
+    if (period.value == NULL)
+        return true;
+    ms = ns / 1000000;
+    if (ms < least || ms > DAY_MS)
+        vc__config_note(r, &period, "is %u ms to a day", (unsigned)least);
+    ms = ms < least ? least : ms > DAY_MS ? DAY_MS : ms;
+    *out = ms == 0 ? VC_LOAD_NONE : (uint32_t)ms;
+    return true;
+}
+
+/* For weighted_read(): errorUtilizationPenalty, 0 to 1000, as the option. */
+static bool
+penalty_read(struct vc__config_reader *r, const struct vc__config_at *at,
+             uint32_t *out)
+{
+    const struct vc__config_at penalty =
+        vc__config_get(at, "errorUtilizationPenalty");
+    double times = 0;
+
+    if (penalty.value == NULL)
+        return true;
+    if (!(json_is_number(penalty.value) &&
           json_number_value(penalty.value) == 0) &&
         !vc__config_decimal(r, &penalty, &times))
         return false;
-    for (unsigned i = 0; i < sizeof durations / sizeof durations[0]; i++) {
-        const struct vc__config_at d = vc__config_get(at, durations[i]);
-
-        has_any = has_any || d.value != NULL;
-        if (!vc__config_duration(r, &d, 0, &ns))
-            return false;
-    }
-    if (has_any)
-        vc__config_note(r, at,
-                        "weights are those of the resolver, not of load "
-                        "reports");
+    if (times > 1000)
+        vc__config_note(r, &penalty, "is 1000 at most");
+    *out = times > 1000 ? 1000000 : (uint32_t)(times * 1000 + 0.5);
+    if (*out == 0)
+        *out = VC_LOAD_NONE;
     return true;
+}
+
+/* What A58 says of load reports. Those out of band are none of ours. */
+static bool
+weighted_read(struct vc__config_reader *r, const struct vc__config_at *at)
+{
+    const struct vc__config_at oob = vc__config_get(at, "enableOobLoadReport");
+    struct vc_load_opts *load = &r->config->load;
+    uint32_t any = 0;
+    bool out_of_band = false;
+
+    if (!vc__config_boolean(r, &oob, &out_of_band) ||
+        !load_period_read(r, at, "oobReportingPeriod", 0, &any) ||
+        !load_period_read(r, at, "blackoutPeriod", 0, &load->blackout_ms) ||
+        !load_period_read(r, at, "weightExpirationPeriod", 1,
+                          &load->expiration_ms) ||
+        !load_period_read(r, at, "weightUpdatePeriod", 100, &load->update_ms))
+        return false;
+    if (out_of_band)
+        vc__config_note(r, &oob, "reports come with replies only");
+    return penalty_read(r, at, &load->error_penalty);
 }
 
 static bool

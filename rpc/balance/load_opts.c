@@ -25,11 +25,25 @@ static const struct vc__option numbers[] = {
 static const struct vc__options load_opts =
     VC__OPTIONS(vc_load_opts, "VC_LOAD_OPTS_INIT or VC_LOAD_OPTS()", numbers);
 
-/* For vc__load_opts_take(): the option; 0 for VC_LOAD_NONE. */
+/* For vc__load_opts_over(): the option; 0 for VC_LOAD_NONE. */
 static uint32_t
 load_number(uint32_t value)
 {
     return value == VC_LOAD_NONE ? 0 : value;
+}
+
+void
+vc__load_opts_over(struct vc__load_rules *rules,
+                   const struct vc_load_opts *opts)
+{
+    if (opts->blackout_ms != 0)
+        rules->blackout_us = load_number(opts->blackout_ms) * UINT64_C(1000);
+    if (opts->expiration_ms != 0)
+        rules->expiration_us = opts->expiration_ms * UINT64_C(1000);
+    if (opts->update_ms != 0)
+        rules->update_us = opts->update_ms * UINT64_C(1000);
+    if (opts->error_penalty != 0)
+        rules->penalty = load_number(opts->error_penalty) / 1000.0;
 }
 
 enum vc_status
@@ -40,12 +54,7 @@ vc__load_opts_take(struct vc__load_rules *out, const struct vc_load_opts *opts)
 
     if (status != VC_OK)
         return status;
-    *out = (struct vc__load_rules){
-        .ignore = own.ignore != 0,
-        .blackout_us = load_number(own.blackout_ms) * UINT64_C(1000),
-        .expiration_us = own.expiration_ms * UINT64_C(1000),
-        .update_us = own.update_ms * UINT64_C(1000),
-        .penalty = load_number(own.error_penalty) / 1000.0,
-    };
+    *out = (struct vc__load_rules){.ignore = own.ignore != 0};
+    vc__load_opts_over(out, &own); /* the defaults are filled in */
     return VC_OK;
 }

@@ -4,7 +4,8 @@
  * Checks the public options about load reports (verbcall/load.h) and converts
  * them to rules. Any thread.
  *
- * Called by: rpc/client/channel.c (take). */
+ * Called by: rpc/client/channel.c (take), load_opts.c (over), loads.c (over).
+ */
 #ifndef VC_RPC_LOAD_OPTS_H
 #define VC_RPC_LOAD_OPTS_H
 
@@ -17,5 +18,10 @@
  * VC_INVALID_ARGUMENT  an option is out of its range, or the size is not set */
 enum vc_status vc__load_opts_take(struct vc__load_rules *out,
                                   const struct vc_load_opts *opts);
+
+/* Replaces the rules that an option, within its range, is given for, which is
+ * not 0. For vc__loads_follow(), on any thread. */
+void vc__load_opts_over(struct vc__load_rules *rules,
+                        const struct vc_load_opts *opts);
 
 #endif

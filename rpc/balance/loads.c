@@ -1,18 +1,28 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * See rpc/balance/loads.h. Static functions run on the holder. */
+ * See rpc/balance/loads.h. Static functions run on the holder. `stopped`
+ * is read there without the lock, as it is set there. */
 #include "rpc/balance/loads.h"
 
+#include <pthread.h>
 #include <stdlib.h>
+
+#include "rpc/balance/load_opts.h"
 
 struct vc__loads {
     struct vc__servers *servers;
+    struct vc__load_rules option; /* of the channel's options */
     struct vc__load_rules rules;
     struct vc__timer timer;
-    bool stopped;         /* the timer is started no more */
     struct vc__task task; /* stops the timer */
     struct vc__waiter done;
+
+    pthread_mutex_t lock;       /* of what other threads ask for: */
+    bool stopped;               /* the timer is started no more */
+    bool posted;                /* `follow` will run */
+    struct vc__load_rules next; /* the rules from then on */
+    struct vc__task follow;
 };
 
 /* Computes the weights of the servers of the set, and has them chosen by these
@@ -74,11 +84,17 @@ vc__loads_take(struct vc__loads *ls, const struct vc__client *client,
                const struct vc__metadata_view *metadata)
 {
     struct vc__ledger *ledger = &ls->servers->engine->ledger;
-    const struct vc_metadata *entry =
-        vc__metadata_find(metadata->entries + metadata->n_initial,
-                          metadata->n_trailing, VC__LOAD_REPORT_KEY);
+    /* Relaxed: when the policy changes, reports count a moment sooner or
+     * later. */
+    enum vc__policy policy =
+        atomic_load_explicit(&ls->servers->picker.policy, memory_order_relaxed);
+    const struct vc_metadata *entry;
     struct vc__load_report report;
 
+    if (policy != VC__POLICY_WEIGHTED_ROUND_ROBIN)
+        return;
+    entry = vc__metadata_find(metadata->entries + metadata->n_initial,
+                              metadata->n_trailing, VC__LOAD_REPORT_KEY);
     if (entry == NULL)
         return;
     if (!vc__load_report_read(&report, entry->value, entry->length)) {
@@ -95,26 +111,62 @@ loads_end(struct vc__task *task)
 {
     struct vc__loads *ls = caa_container_of(task, struct vc__loads, task);
 
+    pthread_mutex_lock(&ls->lock);
     ls->stopped = true;
+    pthread_mutex_unlock(&ls->lock);
     vc__timer_stop(&ls->servers->engine->timers, &ls->timer);
     vc__waiter_done(&ls->done);
 }
 
-bool
-vc__loads_begin(struct vc__servers *sv, const struct vc__load_rules *rules)
+/* The task of vc__loads_follow(): the rules are others from now on. */
+static void
+loads_follow(struct vc__task *task)
 {
+    struct vc__loads *ls = caa_container_of(task, struct vc__loads, follow);
+
+    pthread_mutex_lock(&ls->lock);
+    ls->rules = ls->next;
+    ls->posted = false;
+    pthread_mutex_unlock(&ls->lock);
+    if (vc__timer_running(&ls->timer))
+        vc__timer_start(&ls->servers->engine->timers, &ls->timer,
+                        vc__now() + ls->rules.update_us, loads_on_timer);
+}
+
+void
+vc__loads_follow(struct vc__loads *ls, const struct vc_load_opts *opts)
+{
+    bool posts;
+
+    pthread_mutex_lock(&ls->lock);
+    ls->next = ls->option;
+    vc__load_opts_over(&ls->next, opts);
+    posts = !ls->stopped && !ls->posted;
+    ls->posted |= posts;
+    pthread_mutex_unlock(&ls->lock);
+    if (posts)
+        vc__engine_post(ls->servers->engine, &ls->follow);
+}
+
+bool
+vc__loads_begin(struct vc__servers *sv, const struct vc__load_rules *rules,
+                bool policy_may_change)
+{
+    enum vc__policy policy = sv->picker.policy;
     struct vc__loads *ls;
 
-    if (rules->ignore || sv->only != NULL ||
-        sv->picker.policy != VC__POLICY_WEIGHTED_ROUND_ROBIN)
+    if (rules->ignore || (policy != VC__POLICY_WEIGHTED_ROUND_ROBIN &&
+                          (!policy_may_change || policy == VC__POLICY_CUSTOM)))
         return true;
     ls = calloc(1, sizeof *ls);
     if (ls == NULL)
         return false;
     ls->servers = sv;
-    ls->rules = *rules;
+    ls->rules = ls->option = *rules;
     ls->task.run = loads_end;
+    ls->follow.run = loads_follow;
     vc__waiter_init(&ls->done);
+    pthread_mutex_init(&ls->lock, NULL);
     sv->loads = ls;
     return true;
 }
@@ -131,5 +183,8 @@ vc__loads_stop(struct vc__loads *ls)
 void
 vc__loads_free(struct vc__loads *ls)
 {
+    if (ls == NULL)
+        return;
+    pthread_mutex_destroy(&ls->lock);
     free(ls);
 }

@@ -446,7 +446,6 @@ vc__servers_close(struct vc__servers *sv)
     /* Ends with the disconnect handshakes, which have timers. */
     vc__engine_wait(sv->engine, &sv->no_more, VC__FOREVER);
     vc__ejections_free(sv->ejections);
-    vc__loads_free(sv->loads);
     vc__changes_free(sv->changes);
     vc__server_set_free(set);
 }

@@ -139,8 +139,10 @@ balance_opts_take(struct vc_channel *c, const struct vc_channel_opts *opts,
 /* For vc_channel_open(): opens the servers of the target, or its resolver. */
 static enum vc_status
 servers_open(struct vc_channel *c, const char *target,
-             const struct vc_channel_opts *opts)
+             const struct vc_channel_opts *opts,
+             const struct vc__load_rules *load)
 {
+    struct vc__servers *sv = &c->servers;
     const struct vc_resolver_type *type;
     struct vc__target_opts common;
     enum vc_status status = vc__target_opts_take(&common, opts);
@@ -152,12 +154,15 @@ servers_open(struct vc_channel *c, const char *target,
     if (type == NULL && vc__channel_config_changes(c) &&
         strncmp(target == NULL ? "" : target, "list:", 5) == 0)
         type = &vc__list_resolver;
-    status =
-        type == NULL
-            ? vc__servers_open(&c->servers, c->progress, target, &common)
-            : vc__changes_open(&c->servers, c->progress, type, target, &common);
-    if (status == VC_OK && c->servers.picker.custom != NULL)
-        status = vc__servers_place(&c->servers, &common);
+    if (type != NULL && !vc__loads_begin(sv, load, true))
+        return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
+    status = type == NULL
+                 ? vc__servers_open(sv, c->progress, target, &common)
+                 : vc__changes_open(sv, c->progress, type, target, &common);
+    if (status != VC_OK && sv->loads != NULL)
+        vc__loads_stop(sv->loads);
+    if (status == VC_OK && sv->picker.custom != NULL)
+        status = vc__servers_place(sv, &common);
     return status;
 }
 
@@ -166,8 +171,11 @@ servers_open(struct vc_channel *c, const char *target,
 static bool
 judges_begin(struct vc_channel *c, const struct judges *judges)
 {
-    return vc__ejections_begin(&c->servers, &judges->outlier) &&
-           vc__loads_begin(&c->servers, &judges->load);
+    struct vc__servers *sv = &c->servers;
+
+    return vc__ejections_begin(sv, &judges->outlier) &&
+           (sv->changes != NULL || sv->only != NULL ||
+            vc__loads_begin(sv, &judges->load, false));
 }
 
 /* For vc_channel_open(): NULL if memory is short. It has no servers yet. */
@@ -213,6 +221,7 @@ channel_free(struct vc_channel *c)
     free(c->hash_metadata);
     free(c->servers.label);
     vc__custom_free(c->servers.picker.custom);
+    vc__loads_free(c->servers.loads);
     free(c->servers.health_service);
     free(c);
 }
@@ -240,7 +249,7 @@ vc_channel_open(struct vc_runtime *runtime, const char *target,
         status = vc__channel_config_open(c, target, opts.service_config,
                                          &judges.outlier);
     if (status == VC_OK)
-        status = servers_open(c, target, &opts);
+        status = servers_open(c, target, &opts, &judges.load);
     if (status == VC_OK && !judges_begin(c, &judges)) {
         vc__servers_shut(&c->servers);
         vc__servers_close(&c->servers);

@@ -13,6 +13,7 @@
 #include <time.h>
 
 #include "rpc/balance/changes.h"
+#include "rpc/balance/loads.h"
 #include "rpc/balance/outlier_opts.h"
 #include "rpc/balance/resolver.h"
 #include "rpc/client/config_file.h"
@@ -50,6 +51,7 @@ struct vc__channel_config {
     bool has_outlier;
     struct vc_outlier_opts outlier;
     struct vc__outlier_policy *opening; /* NULL: the channel is open */
+    struct vc_load_opts load;           /* changing; of the config in force */
 
     pthread_mutex_t lock; /* of what vc_channel_describe() says: */
     unsigned version;     /* 0: none was taken */
@@ -187,6 +189,18 @@ policy_use(struct vc_channel *c, enum vc__policy policy)
     return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
 }
 
+/* For balance_use() and vc__channel_config_start(): load reports count as this
+ * says. Under `changing`. */
+static void
+loads_use(struct vc__channel_config *cc, const struct vc_load_opts *load)
+{
+    struct vc__loads *loads = cc->channel->servers.loads;
+
+    cc->load = *load;
+    if (loads != NULL)
+        vc__loads_follow(loads, &cc->load);
+}
+
 /* For config_take(): what is about the choice of servers. When the channel is
  * being opened it has none yet. */
 static enum vc_status
@@ -201,13 +215,18 @@ balance_use(struct vc__channel_config *cc,
 
     if (cc->opening == NULL) {
         status = outlier_check(cc, config);
-        return status == VC_OK ? policy_use(cc->channel, policy) : status;
+        if (status == VC_OK)
+            status = policy_use(cc->channel, policy);
+        if (status == VC_OK)
+            loads_use(cc, &config->load);
+        return status;
     }
     status = config->has_outlier
                  ? vc__outlier_opts_take(cc->opening, &config->outlier)
                  : VC_OK;
     if (status != VC_OK)
         return status;
+    cc->load = config->load;
     cc->has_outlier = config->has_outlier;
     cc->outlier = config->outlier;
     atomic_store(&cc->channel->servers.picker.policy, policy);
@@ -442,7 +461,12 @@ vc__channel_config_start(struct vc_channel *c)
 {
     struct vc__channel_config *cc = atomic_load(&c->settings);
 
-    if (cc != NULL && cc->file != NULL)
+    if (cc == NULL)
+        return;
+    pthread_mutex_lock(&cc->changing);
+    loads_use(cc, &cc->load);
+    pthread_mutex_unlock(&cc->changing);
+    if (cc->file != NULL)
         vc__config_file_start(cc->file);
 }
 

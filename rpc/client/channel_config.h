@@ -27,7 +27,8 @@ struct vc__outlier_policy;
 enum vc_status vc__channel_config_open(struct vc_channel *c, const char *target,
                                        const char *option,
                                        struct vc__outlier_policy *outlier);
-/* The channel is open: watches the file of its option, if that is one. */
+/* The channel is open: uses what its config says of load reports, and watches the
+ * file of its option, if that is one. */
 void vc__channel_config_start(struct vc_channel *c);
 /* True if the policy may change while a list: is the target. */
 bool vc__channel_config_changes(const struct vc_channel *c);

@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <verbcall/load.h>
 #include <verbcall/outlier.h>
 
 #include "rpc/balance/policy.h"
@@ -58,6 +59,7 @@ struct vc__service_config {
     char hash_metadata[VC__SERVICE_CONFIG_KEY]; /* "": not set */
     bool has_outlier;
     struct vc_outlier_opts outlier;
+    struct vc_load_opts load; /* of weighted_round_robin; 0: not set */
 
     /* What of it this library does differently, for people. */
     char notes[VC__SERVICE_CONFIG_NOTES];

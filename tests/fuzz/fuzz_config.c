@@ -45,6 +45,9 @@ config_check(const struct vc__service_config *c)
     FUZZ_CHECK(c->policy <= VC__POLICY_NEAREST);
     FUZZ_CHECK(c->balances || !c->has_outlier);
     FUZZ_CHECK(!c->has_outlier || c->outlier.methods != 0);
+    FUZZ_CHECK(c->load.update_ms == 0 || c->load.update_ms >= 100);
+    FUZZ_CHECK(c->load.error_penalty <= 1000000 ||
+               c->load.error_penalty == VC_LOAD_NONE);
     for (unsigned i = 0; i < c->n_entries; i++)
         entry_check(&c->entries[i]);
     for (unsigned i = 0; i < c->n_names; i++) {

@@ -60,6 +60,8 @@ const struct vc_resolver_type app_type = {
 
 /* --- servers and channel ------------------------------------------------ */
 
+const struct vc_server_opts *resolved_server_opts;
+
 static char names[RESOLVED_SERVERS][2] = {"0", "1", "2"};
 static unsigned starting; /* the server that resolved_add() adds to */
 
@@ -74,7 +76,8 @@ resolved_server_start(struct resolved *w, unsigned i)
 {
     starting = i;
     fixture_add = resolved_add;
-    fixture_start_server_at(&w->servers[i], w->servers[i].port, 1, NULL);
+    fixture_start_server_at(&w->servers[i], w->servers[i].port, 1,
+                            resolved_server_opts);
     fixture_add = NULL;
 }
 

@@ -38,6 +38,9 @@ struct resolved {
     struct vc_channel *channel;               /* to "app:it" */
 };
 
+/* The options of servers that are started from now on; or NULL. */
+extern const struct vc_server_opts *resolved_server_opts;
+
 /* Starts the servers, and opens the channel; policy NULL: the default. */
 void resolved_start(struct resolved *w, const char *policy);
 /* The same, without a channel. */

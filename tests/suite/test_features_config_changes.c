@@ -267,6 +267,67 @@ calls_go_on_while_configs_change(void **state)
     resolved_stop(&w);
 }
 
+/* True if the servers get these shares of the next calls, within a quarter. */
+static bool
+shares_are(struct resolved *w, const unsigned shares[RESOLVED_SERVERS])
+{
+    unsigned got[RESOLVED_SERVERS] = {0}, by;
+    bool are = true;
+
+    for (unsigned i = 0; i < 10 * (shares[0] + shares[1] + shares[2]); i++) {
+        assert_status(VC_OK, resolved_call(w, NULL, &by));
+        got[by]++;
+    }
+    for (unsigned i = 0; i < RESOLVED_SERVERS; i++)
+        are &= got[i] * 4 >= shares[i] * 30 && got[i] * 4 <= shares[i] * 50;
+    return are;
+}
+
+static void
+shares_await_these(struct resolved *w, unsigned a, unsigned b, unsigned c)
+{
+    const unsigned shares[] = {a, b, c};
+    uint64_t due = fixture_ms() + RESOLVED_MS;
+
+    while (!shares_are(w, shares))
+        assert_true(fixture_ms() < due);
+}
+
+/* They count 10 s later by default. */
+static void
+load_reports_count_as_a_later_config_says(void **state)
+{
+    const struct vc_server_opts reporting = *VC_SERVER_OPTS(.load_reports = 1);
+    struct resolved w;
+    uint64_t reports;
+
+    (void)state;
+    resolved_server_opts = &reporting;
+    resolved_start(&w, "round_robin");
+    resolved_server_opts = NULL;
+    for (unsigned i = 0; i < RESOLVED_SERVERS; i++)
+        assert_status(VC_OK,
+                      vc_server_load_set(w.servers[i].server, 0.2 * (1u << i)));
+    assert_status(VC_OK, resolved_set(&w, "012"));
+    shares_await_these(&w, 1, 1, 1);
+    assert_int_equal(0, resolved_counters(&w).load_reports);
+
+    assert_status(VC_OK,
+                  vc_resolver_config(
+                      app.resolver,
+                      "{\"loadBalancingConfig\":[{\"weighted_round_robin\":"
+                      "{\"blackoutPeriod\":\"0s\","
+                      "\"weightUpdatePeriod\":\"0.1s\"}}]}"));
+    shares_await_these(&w, 4, 2, 1);
+
+    assert_status(VC_OK, vc_resolver_config(app.resolver, NULL));
+    reports = resolved_counters(&w).load_reports;
+    assert_true(reports > 0);
+    shares_await_these(&w, 1, 1, 1);
+    assert_int_equal(reports, resolved_counters(&w).load_reports);
+    resolved_stop(&w);
+}
+
 /* A list has a policy that its file may change. */
 static void
 the_file_of_a_list_changes_its_policy(void **state)
@@ -322,6 +383,7 @@ main(void)
         T(the_config_of_the_resolver_counts_before_the_option),
         T(a_policy_that_changes_is_that_of_the_next_calls),
         T(calls_go_on_while_configs_change),
+        T(load_reports_count_as_a_later_config_says),
         T(the_file_of_a_list_changes_its_policy),
     };
 

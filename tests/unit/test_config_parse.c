@@ -337,6 +337,11 @@ config_write(const struct vc__service_config *c, char *out, size_t size)
         PUT("policy=%d ", c->policy);
     if (c->hash_metadata[0] != '\0')
         PUT("hash=%s ", c->hash_metadata);
+    if (c->load.blackout_ms != 0 || c->load.expiration_ms != 0 ||
+        c->load.update_ms != 0 || c->load.error_penalty != 0)
+        PUT("load %d %u %u %d ", (int)c->load.blackout_ms,
+            c->load.expiration_ms, c->load.update_ms,
+            (int)c->load.error_penalty);
     if (c->has_outlier)
         PUT("outlier %u %u %u %u %d rate %d %d %u %u failure %d %d %u %u ",
             c->outlier.methods, c->outlier.interval_ms,
@@ -446,9 +451,27 @@ static const struct {
     {L("{\"weighted_round_robin\":{}}"), "policy=2 ", ""},
     {L("{\"weighted_round_robin\":{\"weightUpdatePeriod\":\"1s\","
        "\"errorUtilizationPenalty\":0}}"),
+     "policy=2 load 0 0 1000 -1 ", ""},
+    {L("{\"weighted_round_robin\":{\"blackoutPeriod\":\"0s\","
+       "\"weightExpirationPeriod\":\"86400s\",\"weightUpdatePeriod\":"
+       "\"0.1s\",\"errorUtilizationPenalty\":1.5}}"),
+     "policy=2 load -1 86400000 100 1500 ", ""},
+    {L("{\"weighted_round_robin\":{\"weightExpirationPeriod\":\"0s\"}}"),
+     "policy=2 load 0 1 0 0 ",
+     L0 "weighted_round_robin.weightExpirationPeriod: is 1 ms to a day"},
+    {L("{\"weighted_round_robin\":{\"weightUpdatePeriod\":\"0.099s\","
+       "\"blackoutPeriod\":\"86401s\"}}"),
+     "policy=2 load 86400000 0 100 0 ",
+     L0 "weighted_round_robin.blackoutPeriod: is 0 ms to a day; " L0
+        "weighted_round_robin.weightUpdatePeriod: is 100 ms to a day"},
+    {L("{\"weighted_round_robin\":{\"errorUtilizationPenalty\":1001}}"),
+     "policy=2 load 0 0 0 1000000 ",
+     L0 "weighted_round_robin.errorUtilizationPenalty: is 1000 at most"},
+    {L("{\"weighted_round_robin\":{\"enableOobLoadReport\":true,"
+       "\"oobReportingPeriod\":\"10s\"}}"),
      "policy=2 ",
-     L0 "weighted_round_robin: weights are those of the resolver, not of load "
-        "reports"},
+     L0 "weighted_round_robin.enableOobLoadReport: reports come with replies "
+        "only"},
     {L("{\"least_request_experimental\":{\"choiceCount\":2}}"), "policy=3 ",
      ""},
     {L("{\"least_request\":{\"choiceCount\":10}}"), "policy=3 ",
