@@ -321,26 +321,35 @@ a_call_that_may_run_twice_is_hedged(void **state)
     features_stop(&f);
 }
 
+/* They wait at the gate until a later call was hedged. */
 static void
 a_call_that_may_not_run_twice_is_not_hedged(void **state)
 {
     Features__Order order = features_order(1, "");
     struct vc_call_opts opts = VC_CALL_OPTS_INIT;
+    struct features_end end = {0};
     struct fixture f;
     unsigned attempt;
 
     (void)state;
     configured_start(&f, HEDGES(""));
     order.holds = 1;
-    opts.timeout_ms = 50;
-    assert_status(VC_DEADLINE_EXCEEDED,
-                  configured_work(&f, ONCE, &order, &opts, &attempt));
-    assert_status(VC_DEADLINE_EXCEEDED,
-                  configured_work(&f, AGAIN, &order, &opts, &attempt));
+    assert_status(VC_OK, features_work_once_async(f.channel, &order, NULL,
+                                                  features_done, &end, NULL));
+    fixture_await(&features_seen.begun, 1);
+    assert_status(VC_OK, features_work_again_async(f.channel, &order, NULL,
+                                                   features_done, &end, NULL));
+    fixture_await(&features_seen.begun, 2);
     opts.flags = VC_CALL_NO_RETRY;
-    assert_status(VC_DEADLINE_EXCEEDED,
-                  configured_work(&f, LOOK, &order, &opts, &attempt));
-    assert_int_equal(3, atomic_load(&features_seen.begun));
+    assert_status(VC_OK, features_work_look_async(f.channel, &order, &opts,
+                                                  features_done, &end, NULL));
+    fixture_await(&features_seen.begun, 3);
+
+    assert_status(VC_OK, configured_work(&f, LOOK, &order, NULL, &attempt));
+    assert_int_equal(2, attempt);
+    features_gate_open();
+    fixture_await(&end.ends, 3);
+    assert_int_equal(3 + 2, atomic_load(&features_seen.begun));
     features_stop(&f);
 }
 
