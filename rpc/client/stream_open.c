@@ -235,7 +235,7 @@ stream_policy_take(struct vc__client_stream *c,
     c->retry = policy->retry;
     s->request_max = policy->request_max;
     s->most = limit_least(s->most, policy->request_max);
-    s->max_reply = limit_least(s->max_reply, policy->reply_max);
+    s->reply_max = policy->reply_max;
 }
 
 /* Refuses options that a stream cannot have, with VC_INVALID_ARGUMENT. */

@@ -351,19 +351,25 @@ vc__stream_taken(struct vc_stream *s, uint32_t len)
 }
 
 /* Called by vc__stream_unpack(), not when the message is received: a client
- * refuses one that is longer than the max_reply of the method (0: no limit).
+ * refuses one that is longer than the max_reply of the method, or than its
+ * service config allows (0: no limit).
  * Then VC_RESOURCE_EXHAUSTED, by vc__fail(). */
 static enum vc_status
 item_check(const struct vc_stream *s, size_t size)
 {
-    if (s->max_reply == 0 || s->of_server || size <= s->max_reply)
-        return VC_OK;
-    return vc__fail(VC_RESOURCE_EXHAUSTED,
-                    "%s.%s: a message has %zu bytes, more than the least of "
-                    "(verbcall.method).max_reply and maxResponseMessageBytes "
-                    "of a service config, which is %u: see that both ends "
-                    "have the same .proto file",
-                    s->service, s->method, size, s->max_reply);
+    if (s->max_reply != 0 && !s->of_server && size > s->max_reply)
+        return vc__fail(VC_RESOURCE_EXHAUSTED,
+                        "%s.%s: a message has %zu bytes, more than "
+                        "(verbcall.method).max_reply, which is %u: see that "
+                        "both ends have the same .proto file",
+                        s->service, s->method, size, s->max_reply);
+    if (s->reply_max != 0 && size > s->reply_max)
+        return vc__fail(VC_RESOURCE_EXHAUSTED,
+                        "%s.%s: a message has %zu bytes, more than "
+                        "maxResponseMessageBytes of the service config, which "
+                        "is %u: raise it, or see that the server sends less",
+                        s->service, s->method, size, s->reply_max);
+    return VC_OK;
 }
 
 /* Called by vc__stream_unpack(): the message is not of its type, or takes too

@@ -101,6 +101,8 @@ struct vc_stream {
     struct vc__account *account; /* charged for long packed messages, or NULL */
     uint32_t max_reply;   /* most bytes of a server's message; 0: no limit */
     uint32_t request_max; /* of a client's, by its service config; the same */
+    uint32_t
+        reply_max; /* of the server's for a client, by its config; the same */
     bool of_server;
     bool began;  /* for the sender: a message has been sent */
     bool linked; /* for the sender: it has seen has_link */
