@@ -14,8 +14,8 @@
  * of. */
 #define VC__PICK_TRIED 8u
 
-/* What a call, or a stream, keeps for all of its choices. The first three fields
- * are zeroed at the beginning, by one instruction. */
+/* What a call, or a stream, keeps for all of its choices. The first three
+ * fields are zeroed at the beginning, by one instruction. */
 struct vc__pick_key {
     bool hashed;      /* the call has a key for ring_hash: `hash` */
     bool of_stream;   /* it is a stream's: see rpc/client/pick_facts.c */

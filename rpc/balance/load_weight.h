@@ -42,8 +42,8 @@ struct vc__load {
 float vc__load_weight(double qps, double eps, double utilization,
                       double penalty);
 
-/* A report was received. `connection` is another number when the server has been
- * connected anew: then its blackout begins again. */
+/* A report was received. `connection` is another number when the server has
+ * been connected anew: then its blackout begins again. */
 void vc__load_take(struct vc__load *load, const struct vc__load_rules *rules,
                    const struct vc__load_report *report, unsigned connection,
                    uint64_t now);

@@ -30,8 +30,8 @@ void vc__loads_take(struct vc__loads *ls, const struct vc__client *client,
                     const struct vc__metadata_view *metadata);
 
 /* From now on the rules are those of the channel's options, but for the options
- * here that are not 0: those of a service config. Any thread, before the channel
- * is freed; called by balance_use() and vc__channel_config_start(). */
+ * here that are not 0: those of a service config. Any thread, before the
+ * channel is freed; called by balance_use() and vc__channel_config_start(). */
 void vc__loads_follow(struct vc__loads *ls, const struct vc_load_opts *opts);
 
 /* Stops the timer, on the holder, and waits for that; later reports do not

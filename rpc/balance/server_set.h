@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The servers of a channel at one time, arranged for its policy. Constant once
- * it is published, but for the weights by load reports. The thread that opens or
- * changes the channel, unless a comment says otherwise.
+ * it is published, but for the weights by load reports. The thread that opens
+ * or changes the channel, unless a comment says otherwise.
  *
  * Called by: changes.c (new, arrange, weigh, free), servers.c (new, arrange,
  * free), loads.c (weigh), picker.c (stride), picker.h (stride). */

@@ -217,6 +217,27 @@ one_fails(struct vc__servers *sv, const struct vc__server_set *set,
 }
 
 struct vc__subchannel *
+vc__servers_quick_held(struct vc__servers *sv, const struct vc__pool *before,
+                       uint64_t now)
+{
+    const struct vc__server_set *set;
+    struct vc__subchannel *s;
+    bool again;
+
+    rcu_read_lock();
+    /* Acquire: pairs with the store in set_publish() of changes.c. */
+    set = atomic_load_explicit(&sv->set, memory_order_acquire);
+    s = vc__picker_quick(&sv->picker, set, before);
+    again = s != NULL && one_fails(sv, set, now);
+    if (s != NULL)
+        vc__subchannel_hold(s); /* last: as below */
+    rcu_read_unlock();
+    if (again)
+        vc__changes_again(sv->changes, now);
+    return s;
+}
+
+struct vc__subchannel *
 vc__servers_pick(struct vc__servers *sv, const struct vc__pick *pick,
                  struct vc__subchannel **held)
 {
@@ -232,9 +253,7 @@ vc__servers_pick(struct vc__servers *sv, const struct vc__pick *pick,
     rcu_read_lock();
     /* Acquire: pairs with the store in set_publish() of changes.c. */
     set = atomic_load_explicit(&sv->set, memory_order_acquire);
-    s = sv->bars ? NULL : vc__picker_quick(&sv->picker, set, pick->before);
-    if (s == NULL)
-        s = vc__picker_pick(&sv->picker, set, pick);
+    s = vc__picker_pick(&sv->picker, set, pick);
     again = sv->changes != NULL && one_fails(sv, set, pick->now);
     vc__subchannel_hold(s); /* last: for ThreadSanitizer it ends the section */
     rcu_read_unlock();

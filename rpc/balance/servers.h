@@ -4,10 +4,10 @@
  * The servers of a channel: one, a list that stays as it is, or those that a
  * resolver names at the time (rpc/balance/changes.h). Any thread.
  *
- * Called by: rpc/client/channel.c (open, place, pick, quick, elsewhere,
- * connect, describe, count, shut, cancel, close), ejections.c (enter, exit),
- * loads.c (enter, exit), servers.c (enter, exit, init, add, shut, close),
- * changes.c (init, add, close), rpc/client/attempt.c (judge),
+ * Called by: rpc/client/channel.c (open, place, pick, quick, quick_held,
+ * elsewhere, connect, describe, count, shut, cancel, close), ejections.c
+ * (enter, exit), loads.c (enter, exit), servers.c (enter, exit, init, add,
+ * shut, close), changes.c (init, add, close), rpc/client/attempt.c (judge),
  * rpc/client/attempts.c (judge), rpc/client/stream_client.c (judge). */
 #ifndef VC_RPC_SERVERS_H
 #define VC_RPC_SERVERS_H
@@ -89,6 +89,13 @@ vc__servers_quick(struct vc__servers *sv, const struct vc__pool *before)
         &sv->picker, atomic_load_explicit(&sv->set, memory_order_relaxed),
         before);
 }
+
+/* The usual choice among servers that may change and are never barred, or NULL:
+ * the caller must put it, as *held of vc__servers_pick(). Called by
+ * vc__channel_pick(). */
+struct vc__subchannel *vc__servers_quick_held(struct vc__servers *sv,
+                                              const struct vc__pool *before,
+                                              uint64_t now);
 
 /* An attempt at a server that the picker gave has ended, well or not: counts it
  * if outliers are looked for. Called when the server has replied, was lost, or

@@ -89,9 +89,9 @@ vc__subchannel_bars(const struct vc__subchannel *s)
     return atomic_load_explicit(&s->bars, memory_order_relaxed);
 }
 
-/* How its pool does, for calls, with these bars: a connected server whose health
- * is not known yet counts as connecting, and an unhealthy one as failing. Any
- * thread. */
+/* How its pool does, for calls, with these bars: a connected server whose
+ * health is not known yet counts as connecting, and an unhealthy one as
+ * failing. Any thread. */
 static inline enum vc__pool_health
 vc__subchannel_health(const struct vc__subchannel *s, unsigned bars)
 {

@@ -393,6 +393,8 @@ vc__channel_pick(struct vc_channel *c, const struct vc_service *service,
     *held = NULL;
     if (s == NULL)
         s = vc__servers_quick(&c->servers, before);
+    if (s == NULL && c->servers.changes != NULL && !c->servers.bars)
+        s = *held = vc__servers_quick_held(&c->servers, before, now);
     if (s == NULL)
         s = subchannel_pick(c, service, before, now, key, held);
     client = vc__subchannel_client(s, service, &c->client_opts);
