@@ -48,8 +48,9 @@ enum vc_status vc__changes_open(struct vc__servers *sv,
                                 struct vc__target_opts *opts);
 
 /* These are the servers from now on: n, at least 1. Owns `endpoints`, of
- * malloc(). VC_INVALID_ARGUMENT or VC_RESOURCE_EXHAUSTED: nothing has changed.
- * Called by vc_resolver_set(). */
+ * malloc(). VC_INVALID_ARGUMENT, VC_RESOURCE_EXHAUSTED, or what build() of a
+ * policy of the program's own has returned: nothing has changed. Returns when
+ * no choice reads the former servers any more. Called by vc_resolver_set(). */
 enum vc_status vc__changes_set(struct vc__changes *ch,
                                struct vc__endpoint *endpoints, unsigned n);
 /* The policy of the channel is this one from now on. False if memory is short:
@@ -58,21 +59,23 @@ bool vc__changes_policy(struct vc__changes *ch, enum vc__policy policy);
 /* There is no answer, for this reason. Called by vc_resolver_fail(). */
 void vc__changes_fail(struct vc__changes *ch, const char *why);
 
-/* A server could not be reached, or was lost. */
+/* A server could not be reached, or was lost: asks the resolver again, once a
+ * second at most. Called when an attempt or a stream has failed, and when a
+ * choice finds a server that fails. Not under RCU. */
 void vc__changes_again(struct vc__changes *ch, uint64_t now);
 
-/* Between these the set does not change. */
+/* Between these the set does not change. For vc__servers_enter() and exit(). */
 void vc__changes_lock(struct vc__changes *ch);
 void vc__changes_unlock(struct vc__changes *ch);
-/* True once there are servers. */
+/* True once there are servers. Called by vc__servers_connect(). */
 bool vc__changes_have(struct vc__changes *ch);
 /* For vc_channel_describe(): a line if there are no servers, or the resolver
  * has no answer. Under the lock. */
 size_t vc__changes_describe(const struct vc__changes *ch, char *text,
                             size_t size);
 
-/* For vc_channel_close(), in this order, as those of servers.h. Shut closes the
- * resolver: nothing changes any more. */
+/* For vc_channel_close(), on its thread, in this order, as those of servers.h.
+ * Shut closes the resolver: nothing changes any more. */
 void vc__changes_shut(struct vc__changes *ch);
 void vc__changes_cancel(struct vc__changes *ch, const void *owner);
 /* A subchannel is closed, and about to be freed: called by servers.c, on the

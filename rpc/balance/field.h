@@ -1,8 +1,10 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * How well the servers of a set suit an attempt, by what their pools publish.
- * Any thread, without locks; for the policies of rpc/balance/picker.h.
+ * How well the servers of a set suit an attempt, by what their pools publish;
+ * for the policies of rpc/balance/picker.h. Any thread. Nothing here takes a
+ * lock but vc__field_of() where it has servers connected: vc__pool_prompt()
+ * takes the lock of the pool.
  *
  * Called by: field.c (suits_of), picker.c (all). */
 #ifndef VC_RPC_FIELD_H
@@ -44,8 +46,9 @@ enum vc__suits {
     VC__SUITS_SAME_SOON,
     VC__SUITS_EJECTED, /* it is connected, but ejected as an outlier */
     VC__SUITS_SAME_EJECTED,
-    VC__SUITS_FAILING, /* it cannot be reached, or is unhealthy; or is ejected,
-                          too */
+    VC__SUITS_FAILING, /* it cannot be reached, or is unhealthy; or it is
+                          ejected, and not connected, or its health is not
+                          known */
     VC__SUITS_SAME_FAILING,
 };
 

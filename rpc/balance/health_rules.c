@@ -95,7 +95,7 @@ vc__health_word_name(uint32_t word)
                : "a status of another version";
 }
 
-/* --- the name ---------------------------------------------------------------- */
+/* --- the name ------------------------------------------------------------- */
 
 enum vc_status
 vc__health_name_check(const char *name)

@@ -195,7 +195,7 @@ watch_ended(struct vc__health_watch *w, enum vc_status status, const char *said)
                 target);
 }
 
-/* --- what comes from the link ---------------------------------------------- */
+/* --- what comes from the link --------------------------------------------- */
 
 /* Under the lock, on any thread: has watch_turn() run soon. */
 static void
@@ -302,7 +302,7 @@ watch_on_failed(struct vc__request *r, const struct vc__error *error)
         watch_ended(w, error->status, error->text);
 }
 
-/* --- the request ----------------------------------------------------------- */
+/* --- the request ---------------------------------------------------------- */
 
 /* Starts a Watch, unless one runs. */
 static void
@@ -396,7 +396,7 @@ watch_room(struct vc__health_watch *w)
                     watch_on_room);
 }
 
-/* --- turns ------------------------------------------------------------------ */
+/* --- turns ---------------------------------------------------------------- */
 
 /* Another connection, or none: nothing is known, and the Watch of the former
  * one ends. */
@@ -499,7 +499,7 @@ watch_on_room(struct vc__timer *timer)
     watch_room(caa_container_of(timer, struct vc__health_watch, room));
 }
 
-/* --- its life: any thread, but the end ---------------------------------------- */
+/* --- its life: any thread, but the end ------------------------------------ */
 
 /* For vc__health_watch_new(): the metadata of the CALL, with the priority of
  * calls that are shed last. */

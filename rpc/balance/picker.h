@@ -4,8 +4,11 @@
  * Chooses a server for each attempt of a call, by the policy of its channel.
  * The policies have gRPC's names and its rules: pick_first (proposal A62),
  * round_robin, weighted_round_robin (A58), least_request (A48), ring_hash
- * (A42), priority; nearest is ours. A choice takes no lock: it reads what the
- * pools have published (cm/pool/pool.h, "health"). Any thread. See
+ * (A42), priority; nearest is ours. A choice reads what the pools have
+ * published (cm/pool/pool.h, "health"), without a lock. Only vc__picker_pick()
+ * may take one: that of a pool which it has connect (vc__pool_prompt()), once
+ * for each backoff. Any thread; where the set may change, in a read-side
+ * critical section of RCU, or under the lock of the changes. See
  * doc/balancing.md.
  *
  * Called by: servers.c (pick, quick, elsewhere), servers.h (quick), changes.c
@@ -81,8 +84,9 @@ void vc__picker_moved(struct vc__picker *k, const struct vc__server_set *from,
 
 /* True if vc__picker_pick() would choose another server than this one: another
  * is connected, or this one is not and another is not known to fail; of the
- * same tier, unless all of that fail. Called
- * when an attempt has failed without having been sent. */
+ * first tier that does not fail. A policy of the program's own may choose
+ * otherwise. Called by vc__servers_elsewhere(), when an attempt has failed
+ * without having been sent. */
 bool vc__picker_elsewhere(const struct vc__server_set *set,
                           const struct vc__pool *before);
 

@@ -1,9 +1,11 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A resolver of a channel: calls the functions of its type on the holder, and
- * carries what it says to the channel's servers. See verbcall/resolver.h. Any
- * thread, unless a comment says otherwise.
+ * A resolver of a channel: calls the functions of its type, and carries what it
+ * says to the channel's servers. See verbcall/resolver.h. open() and close() of
+ * the type run on the program's thread, inside vc_channel_open() and
+ * vc_channel_close(); again(), ready() and fire() on the holder. The functions
+ * here: any thread, unless a comment says otherwise.
  *
  * Called by: changes.c (open, close, again), rpc/client/config_file.c (make,
  * close), rpc/client/channel_config.c (servers), rpc/client/channel.c
@@ -17,8 +19,9 @@ struct vc__changes;
 struct vc__engine;
 struct vc__servers;
 
-/* Opens a resolver of this type. Returns the error of its open(), as this
- * thread's last, or VC_RESOURCE_EXHAUSTED. Called by vc_channel_open(). */
+/* Opens a resolver of this type: calls its open(), on this thread. Returns the
+ * status of that, as an error of this thread with the resolver's text, or
+ * VC_RESOURCE_EXHAUSTED. Called by vc_channel_open(). */
 enum vc_status vc__resolver_open(struct vc_resolver **out,
                                  const struct vc_resolver_type *type,
                                  const char *target,
@@ -36,12 +39,14 @@ struct vc_resolver *vc__resolver_make(const struct vc_resolver_type *type,
 struct vc__servers *vc__resolver_servers(const struct vc_resolver *r);
 
 /* Has the holder stop the resolver's timer and descriptors, waits for that,
- * calls close(), and frees the resolver. NULL is allowed. Called by
- * vc_channel_close(). */
+ * calls close(), on this thread, and frees the resolver. NULL is allowed.
+ * Called by vc_channel_close(), or by vc_channel_open() when that fails after
+ * the resolver was opened. */
 void vc__resolver_close(struct vc_resolver *r);
 
-/* A server cannot be reached: calls again(), on the holder, once a second at
- * most. Called when an attempt has failed. */
+/* A server cannot be reached, or was lost: has again() called, on the holder,
+ * once a second at most; does nothing for a type without again(). Called by
+ * vc__changes_again(), under the lock of the changes. */
 void vc__resolver_again(struct vc_resolver *r, uint64_t now);
 
 /* rpc/balance/resolver_types.c: the type for a target with this scheme, in

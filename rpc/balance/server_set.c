@@ -52,8 +52,8 @@ weights_are_equal(const struct vc__server_set *set)
     return true;
 }
 
-/* For vc__server_set_arrange(): the schedulers of weighted_round_robin. False if
- * memory is short. */
+/* For vc__server_set_arrange(): the schedulers of weighted_round_robin. False
+ * if memory is short. */
 static bool
 strides_make(struct vc__server_set *set)
 {

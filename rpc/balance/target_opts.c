@@ -34,9 +34,10 @@ vc__target_opts_choose(struct vc__target_opts *o)
     return status;
 }
 
-/* Checks one address, for server_target_take(); VC_INVALID_ARGUMENT if it leads
- * nowhere. Port 0 is for servers, which then get a free one. A name that stands
- * for a loopback address is detected when the channel connects. */
+/* Checks one address, for server_target_take(). VC_INVALID_ARGUMENT if its port
+ * is 0, which is for servers: they then get a free one; or if its transport
+ * does not reach loopback addresses, and it is one. A name that stands for a
+ * loopback address is detected when the channel connects. */
 static enum vc_status
 server_address_check(const struct vc__target *to, const char *text)
 {

@@ -1,8 +1,10 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * How the options of a channel become those of the pools of its servers. On the
- * thread that opens the channel, or that gets servers from a resolver.
+ * How the options of a channel become those of the pools of its servers. take()
+ * and choose() run on the thread of vc_channel_open(). So does fill() for
+ * servers of a fixed target; for those of a resolver it runs on the thread that
+ * calls vc_resolver_set(), which may be any, one at a time for each channel.
  *
  * Called by: rpc/client/channel.c (take), changes.c (choose, fill),
  * target_opts.c (choose), servers.c (fill). */
@@ -26,14 +28,18 @@ struct vc__target_opts {
 enum vc_status vc__target_opts_take(struct vc__target_opts *o,
                                     const struct vc_channel_opts *opts);
 
-/* Reads the options transports and require, before they are needed: they are
- * not used any more afterwards. VC_INVALID_ARGUMENT if one is malformed or the
- * two do not fit, VC_FAILED_PRECONDITION if nothing is left of one. */
+/* Reads the options transports and require, which are not used afterwards.
+ * Called before a resolver is opened, as its servers come later; for a fixed
+ * target by vc__target_opts_fill(), at the first vc:// target.
+ * VC_INVALID_ARGUMENT if one is malformed or the two do not fit,
+ * VC_FAILED_PRECONDITION if VERBCALL_TRANSPORTS allows nothing of one. */
 enum vc_status vc__target_opts_choose(struct vc__target_opts *o);
 
 /* The options of the pool of this target, in *out, which may refer to the text
- * of the target. VC_INVALID_ARGUMENT if the target leads nowhere, and errors of
- * vc__target_opts_choose(). */
+ * of the target. VC_INVALID_ARGUMENT if an address of the target is malformed,
+ * has port 0, or is a loopback address that its transport does not reach
+ * (RDMA's); and the errors of vc__target_opts_choose(). Called when a server is
+ * made. */
 enum vc_status vc__target_opts_fill(struct vc__target_opts *o,
                                     struct vc__pool_opts *out,
                                     const char *target);
