@@ -6,9 +6,9 @@
  * it.
  *
  * - The first way that connects wins.
- * - The next way is also tried if the previous one has not answered for the head
- *   start, or for a quarter of the time left. If the previous one failed, the next is
- *   tried at once (a simplified RFC 8305, sections 5 and 8).
+ * - The next way is also tried if the previous one has not answered for the
+ *   head start, or for a quarter of the time left. If the previous one failed,
+ *   the next is tried at once (a simplified RFC 8305, sections 5 and 8).
  * - Rejected for a stale QP number: the same address is retried, four times.
  * - Rejected as "busy" or "draining" with a retry time: the way is retried
  *   after that time plus up to half of it, if that is before `due`. Other

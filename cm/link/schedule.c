@@ -4,7 +4,8 @@
  * Turns by bytes; see cm/link/schedule.h. A flow sends while it has bytes left
  * of its turn, even if the last message takes more. The surplus is deducted
  * from its next turns. This is the surplus variant of deficit round robin: a
- * message's length need not be known before its turn. */
+ * message's length need not be known before its turn. Static functions run as
+ * those that they are for: on any thread, under the link's lock. */
 #include "cm/link/schedule.h"
 
 /* Bytes of a turn for weight 1. */
@@ -146,8 +147,10 @@ vc__schedule_add(struct vc__schedule *s, struct vc__send *send)
         flow_enter(s, f);
 }
 
-/* Takes a message out of its flow, and a flow without messages off the ring.
- * For vc__schedule_take(), part_taken() and vc__schedule_remove(). */
+/* Takes a message out of its flow. A flow that has none left which may be sent
+ * now (huge ones may have to wait) is taken off the ring, and loses the bytes
+ * that are left of its turn. For vc__schedule_take(), part_taken() and
+ * vc__schedule_remove(). */
 static void
 flow_remove(struct vc__send *send)
 {

@@ -158,11 +158,13 @@ void vc__schedule_add(struct vc__schedule *s, struct vc__send *send);
  * or it must wait for another packet. Called by frames_write(). */
 struct vc__send *vc__schedule_take(struct vc__schedule *s, uint32_t room);
 
-/* Removes this message, which is in the schedule: it is taken back or lost. */
+/* Removes this message, which is in the schedule: it is taken back or lost.
+ * Called by link_send.c, when a client or a session takes messages back, and by
+ * vc__schedule_clear(). */
 void vc__schedule_remove(struct vc__send *send);
 
-/* Returns a message of the flow without removing it, or NULL. Called to take
- * back or lose all of them. */
+/* Returns a message of the flow without removing it: an ordinary one if there
+ * is any, else a huge one; or NULL. Called to take back or lose all of them. */
 struct vc__send *vc__flow_any(struct vc__flow *f);
 
 /* Removes and returns any message, or NULL if none is left. Called by

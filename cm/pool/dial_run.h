@@ -24,21 +24,26 @@ struct vc__try {
     bool under_way;
 };
 
+/* Callbacks to the owner: pool_connect.c, or upgrade.c. On the holder, without
+ * locks; also inside vc__dial_run_start() and vc__dial_run_down(). */
 struct vc__dial_run_ops {
-    /* Returns the try of a new link over this transport, with try->link set.
-     * The link must end within ms milliseconds; its hello is filled except what
-     * an offer contains. NULL on failure, with vc__error_last(). */
+    /* The plan tries a way. Returns the try of a new link over this transport,
+     * with try->link set. The link must end within ms milliseconds; its hello
+     * is filled except what an offer contains. NULL, with vc__error_last(), if
+     * no link can be made: then this way has failed, and missed() follows. */
     struct vc__try *(*link_new)(struct vc__dial_run *d,
                                 const struct vc__transport *transport,
                                 uint32_t ms);
 
-    /* A way has failed, for this reason; others may succeed. NULL: not
-     * reported. */
+    /* A way has failed, for this reason: its link could not be made, or went
+     * down before it was up. Others may succeed. NULL: not reported. */
     void (*missed)(struct vc__dial_run *d,
                    const struct vc__transport *transport,
                    const struct vc__error *error);
 
-    /* No address could be connected to. No try is in progress any more. */
+    /* The run has ended: all ways have failed, the time is over, a server has
+     * refused for good, or memory is short. `error` says most. No try is in
+     * progress any more. Not called after vc__dial_run_stop(). */
     void (*failed)(struct vc__dial_run *d, const struct vc__error *error);
 };
 
@@ -70,13 +75,13 @@ void vc__dial_run_start(struct vc__dial_run *d,
  * or its owner needs no link any more. */
 void vc__dial_run_stop(struct vc__dial_run *d);
 
-/* For the link's ops->up(): this try has won, and the others are closed. Does
- * nothing if the run has ended before. */
+/* Called by pool_link.c when a link is up: this try has won, and the others are
+ * closed. Does nothing if the try belongs to no run any more. */
 void vc__dial_run_up(struct vc__try *t);
 
-/* For the link's ops->down(): returns true if the link was still trying; its
- * failure is then handled here. Returns false if it had won, or was closed by
- * the run. */
+/* Called by pool_link_on_down(). Returns true if the link was still trying: its
+ * failure is then handled here, and the pool has nothing to do. Returns false
+ * if it had won, or was closed by the run. */
 bool vc__dial_run_down(struct vc__try *t);
 
 #endif

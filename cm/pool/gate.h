@@ -5,8 +5,8 @@
  * while a link takes calls. Its owner opens it when the server is fit for them.
  * It closes by itself when the last link that takes calls is lost: what the
  * owner knew of the server was about that connection. Requests that were sent
- * are not affected. Any thread, unless a comment says otherwise. A pool without gates, and its clients, pay nothing per
- * request.
+ * are not affected. Any thread, unless a comment says otherwise. A pool without
+ * gates, and its clients, pay nothing per request.
  *
  * Called by: rpc/balance/health_watch.c (begin, end, admit, set, is_up),
  * pool_health.c (gates_follow), client.c (refuses), rpc/client/stream_again.c

@@ -214,9 +214,10 @@ void vc__pool_fini(struct vc__pool *p);
 
 /* Blocks until there is a link; makes one if there is none, with this service
  * in its hello. `owner` is for vc__pool_cancel(), after which, with *closing
- * true, it begins no wait. Returns VC_OK, or the status
- * of vc__error_last(), which says why no link came up. Called by
- * vc_channel_connect(), on any thread. */
+ * true, it begins no wait. Returns VC_OK, or the status of vc__error_last(),
+ * which says why no link came up. A pool that leads nowhere is waited for
+ * connect_ms at most: then VC_UNAVAILABLE. Called by vc_channel_connect(), on
+ * any thread. */
 enum vc_status vc__pool_connect(struct vc__pool *p,
                                 const struct vc_service *service,
                                 const void *owner, const atomic_bool *closing);
@@ -288,8 +289,10 @@ vc__pool_has_ways(const struct vc__pool *p)
 
 /* --- health: any thread, without the lock ------------------------------- */
 
-/* What the pool has published last. Called by rpc/balance/picker.c, which
- * chooses among the pools of a channel. */
+/* What the pool has published last. Called by the choices among the pools of a
+ * channel (rpc/balance/picker.h, picker.c, subchannel.h, custom.c), by
+ * rpc/balance/servers.c for vc_channel_connect() and to find out if one fails,
+ * and in the pool, under its lock, by gate.c and pool_health.c. */
 static inline enum vc__pool_health
 vc__pool_health(const struct vc__pool *p)
 {
@@ -325,8 +328,9 @@ vc__pool_calls(const struct vc__pool *p)
  * is one or one is being made. Takes the lock. */
 void vc__pool_prompt_now(struct vc__pool *p, const struct vc_service *service);
 
-/* The same once the backoff after a failure is over. Called for a pool that a
- * policy wants connected. */
+/* The same once the backoff after a failure is over; before that nothing is
+ * done, and no lock is taken. Called for a pool that a policy wants
+ * connected. */
 static inline void
 vc__pool_prompt(struct vc__pool *p, const struct vc_service *service,
                 uint64_t now)
@@ -377,17 +381,19 @@ void vc__pool_attempt_dial(struct vc__pool *p, const struct vc__place *places,
                            unsigned n);
 
 /* pool_lookup.c: finds out the addresses of the target, within the attempt's
- * time, for vc__pool_attempt_dial(); or ends with vc__pool_failed(). Called when
- * an attempt begins. */
+ * time, for vc__pool_attempt_dial(); or ends with vc__pool_failed(). Called
+ * when an attempt begins. */
 void vc__pool_lookup(struct vc__pool *p);
 /* Nothing is called any more. Called when the attempt is cancelled. */
 void vc__pool_lookup_cancel(struct vc__pool *p);
 
 /* pool.c: no link can be made, for this reason. Unless other links are up, all
- * ends that waits for one, or was in progress on a lost one. For
- * VC_UNIMPLEMENTED only those end that wait for the service of the hello.
- * Called when an attempt has failed, the peer is not to be resumed, or the pool
- * closes. */
+ * ends that waits for one, or was in progress on a lost one. The next attempt
+ * waits for the backoff. VC_UNIMPLEMENTED, without other links and unless the
+ * pool is closed, says that the server lacks the service of the hello: of what
+ * waits only that for this service ends, and a hello for the next service
+ * follows at once. Called on the holder, when an attempt has failed, the peer
+ * is not to be resumed, or the pool closes. */
 void vc__pool_failed(struct vc__pool *p, const struct vc__error *error);
 
 /* pool_health.c: the server does not serve what it was asked for: it counts as

@@ -3,10 +3,11 @@
  *
  * Gets a link up: the addresses are found out (pool_lookup.c), and tried by
  * each transport that may lead there (cm/pool/dial_run.h). After a failure the
- * next attempt waits for the backoff. See cm/pool/pool.h. All of this file runs on
- * the holder of the engine, without the pool's lock, except
- * vc__pool_attempt_init(). Functions named pool_connect_on_ are callbacks of
- * the attempt's dial run. */
+ * next attempt waits for the backoff, except when the server only lacks the
+ * service of the hello; vc__pool_hurry() ends the wait. See cm/pool/pool.h. All
+ * of this file runs on the holder of the engine, without the pool's lock,
+ * except vc__pool_attempt_init(). Functions named pool_connect_on_ are
+ * callbacks of the attempt's dial run. */
 #include <string.h>
 
 #include "cm/pool/pool.h"
@@ -115,9 +116,9 @@ vc__pool_attempt_offer(const struct vc__pool *p)
     return offer;
 }
 
-/* For connect_time_ms() and is_home_first(): true if calls in progress wait for the attempt, or
- * will when the peer's last link is lost meanwhile. Only the holder changes the
- * peer and its links; calls come and go on any thread. */
+/* For connect_time_ms() and is_home_first(): true if calls in progress wait for
+ * the attempt, or will when the peer's last link is lost meanwhile. Only the
+ * holder changes the peer and its links; calls come and go on any thread. */
 static bool
 is_to_resume(struct vc__pool *p)
 {
@@ -321,8 +322,8 @@ on_later(struct vc__timer *timer)
     attempt_now(caa_container_of(timer, struct vc__pool, attempt.timer));
 }
 
-/* For vc__pool_attempt_begin(): the attempt fails, as there is no memory for its
- * timer. */
+/* For vc__pool_attempt_begin(): the attempt fails, as there is no memory for
+ * its timer. */
 static void
 pool_connect_fail_memory(struct vc__pool *p)
 {

@@ -3,8 +3,8 @@
  *
  * Describes a pool: its links, and why they use no better transport. See
  * cm/pool/pool.h. Static functions run under the pool's lock, inside
- * vc__pool_describe(), on any thread, or inside vc__pool_log_transport(), on the
- * holder. */
+ * vc__pool_describe(), on any thread, or inside vc__pool_log_transport(), on
+ * the holder. */
 #include <string.h>
 
 #include "cm/pool/pool.h"

@@ -339,7 +339,7 @@ pool_link_on_frame(struct vc__link *link, const struct vc__frame *f)
 
 /* --- a link goes down -------------------------------------------------- */
 
-/* For link_lost(): the last link of a former peer is down. Its calls end. */
+/* For link_lost() and link_broken(): ends the calls of a lost former peer. */
 static void
 former_lost(struct vc__pool *p, struct vc__peer *peer, struct vc__error error)
 {

@@ -37,8 +37,8 @@ lookup_add(struct vc__pool_found *f, const struct vc__addrs *addrs)
     }
 }
 
-/* The target that was looked up has no address, for this reason. For on_lookup()
- * and on_lookup_timer(). */
+/* The target that was looked up has no address, for this reason. For
+ * on_lookup() and on_lookup_timer(). */
 static void __attribute__((format(printf, 2, 3)))
 lookup_miss(struct vc__pool_found *f, const char *format, ...)
 {
