@@ -124,10 +124,13 @@ const struct vc__error *vc__error_within(void);
 void vc__text_format(char *text, size_t size, const char *format, va_list args)
     __attribute__((format(printf, 3, 0)));
 
-/* Writes a peer's text to out, of `size` bytes: truncated to fit, and with
- * blanks for control characters, as errors are shown on terminals. Called for
- * texts of accepts and rejects (cm/link/link_connect.c, rpc/probe.c), and for
- * log lines, where out may be words. */
+/* Writes a text of a peer, or of the program, to out, of `size` bytes:
+ * truncated to fit at a whole character, and with blanks for control
+ * characters, as errors are shown on terminals. `out` may be `words`. Called
+ * for texts of accepts and rejects (cm/link/link_connect.c, on the holder;
+ * rpc/probe.c), the text of a Watch that has ended (health_watch.c, on the
+ * holder), the target and path of file: (file_resolver.c, when a channel is
+ * opened), and each log line, on the thread that logs. */
 void vc__words_put(char *out, size_t size, const void *words, size_t len);
 
 /* Writes a handler's text as vc__words_put() does, but keeps its tabs and line

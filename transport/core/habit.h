@@ -66,8 +66,8 @@ vc__habit_is_fixed(signed char blocks)
     return blocks == VC__HABIT_ALWAYS || blocks == VC__HABIT_NEVER;
 }
 
-/* True if a run was taken over, or lent the engine, lately. False for methods whose handlers may not
- * begin on the crew. */
+/* True if a run was taken over, or lent the engine, lately. False for methods
+ * whose handlers may not begin on the crew. */
 static inline bool
 vc__habit_is_long(const struct vc__habit *h)
 {

@@ -93,8 +93,10 @@ vc__log_wants(const struct vc__log *log, enum vc__log_kind kind)
 }
 
 /* Logs a line, if its kind is logged and its limit was not reached. Leaves
- * errno and vc_error() unchanged. Called for events of links, pools, listeners
- * and devices, mostly on the holder, and by vc__server_log(). */
+ * errno and vc_error() unchanged. Called on the holder for events of links,
+ * pools, listeners, devices, and servers of a channel (ejections.c,
+ * health_watch.c); on any thread by changes.c, when a resolver names servers or
+ * fails, and by vc__server_log(). */
 void vc__log(struct vc__log *log, enum vc__log_kind kind, const char *format,
              ...) __attribute__((format(printf, 3, 4), cold));
 

@@ -5,12 +5,13 @@
  * of the peer's half. Credits (transport/wire/credit.h) ensure that a slot is
  * free: an end is promised no more receives than the other has slots. See
  * transport/inproc/wire.h. Static functions with `wire_` in their names are
- * entries of the table, with the results that transport/transport.h names. Of
- * the link layer, cm/link/link_connect.c calls dial and hello, link_accept.c
- * take and accept, both confirm, link_io.c prepare, promise and release, link.c
- * leave and fini (link_accept.c, too), link_send.c reserve, commit and flush.
- * The last three run on any thread, under the lock of the link; all else of
- * this file on the holder of the wire's engine. */
+ * entries of the table, with the results that transport/transport.h names. The
+ * files of cm/link call them: link_connect.c dial, hello and confirm;
+ * link_accept.c take, accept, confirm and fini; link.c leave and fini;
+ * link_io.c prepare, promise and release; link_send.c reserve, commit and
+ * flush. reserve, commit and flush run on any thread, under the lock of the
+ * link. All else of this file runs on the holder of the wire's engine, promise
+ * and release under that lock, too. */
 #include "transport/inproc/wire.h"
 
 #include <string.h>

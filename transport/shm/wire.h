@@ -56,11 +56,14 @@ struct vc__shm_wire {
     uint8_t answer[VC__RECORD_HEADER + 196];
 };
 
-/* The handle of a request. */
+/* The handle of a request. When this process lacks descriptors, that of the
+ * peer's region is lost: the request is kept only to be rejected, without a
+ * region, and its pid and uid are 0. peer_name() then says "process 0 of user
+ * 0". */
 struct vc__shm_offer {
     int fd;                              /* the client's socket */
-    const struct vc__shm_region *region; /* the peer's */
-    uint32_t pid, uid;                   /* of the peer, from the kernel */
+    const struct vc__shm_region *region; /* the peer's; or NULL */
+    uint32_t pid, uid; /* of the peer, from the kernel; or 0 */
 };
 
 static inline struct vc__shm_wire *
