@@ -26,7 +26,7 @@ enum {
     APPLICATION_UTILIZATION = 9,
 };
 
-/* --- packing --------------------------------------------------------------- */
+/* --- packing -------------------------------------------------------------- */
 
 /* Packs a field, unless it is 0, and returns where the next one goes. Called by
  * vc__load_report_pack(). */
@@ -57,7 +57,7 @@ vc__load_report_pack(uint8_t out[VC__LOAD_REPORT_MAX],
     return (size_t)(at - out);
 }
 
-/* --- reading --------------------------------------------------------------- */
+/* --- reading -------------------------------------------------------------- */
 
 /* What is left to read. */
 struct unread {

@@ -90,16 +90,20 @@ struct vc_async {
 /* Reports an event of the call, which its task handles on the holder. */
 void vc__async_tell(struct vc_async *a, unsigned bit);
 
-/* Creates a call and packs its request; opts are as the program gave them.
- * Returns it with one reference, the caller's; or NULL, with the error as
- * vc__error_last(). */
+/* Creates a call and packs its request. opts: those of the program, which may
+ * be NULL, or already complete ones; they are checked and completed here.
+ * Called by vc__async_new_seen(), vc__one_way() and vc__hedge_call(). Returns
+ * the call with one reference, the caller's; or NULL, with the error as
+ * vc__error_last(). Then opts->result is filled, too, unless the options
+ * themselves are not allowed. */
 struct vc_async *vc__async_new(struct vc_channel *channel,
                                const struct vc_service *service,
                                unsigned method, const void *request,
                                const struct vc_call_opts *opts,
                                void (*over)(struct vc_async *a));
 
-/* vc__async_new() through the channel's interceptors, if it has any. */
+/* vc__async_new() through the channel's interceptors, if it has any. Called by
+ * async_call.c and completions.c, with the program's options. */
 struct vc_async *vc__async_new_seen(struct vc_channel *channel,
                                     const struct vc_service *service,
                                     unsigned method, const void *request,

@@ -94,8 +94,8 @@ enum vc_status vc__attempt_prepare_message(struct vc__attempt *u);
 
 /* Measures the request; packs it if it is long or u->packs is set.
  * VC_INVALID_ARGUMENT or VC_RESOURCE_EXHAUSTED, as this thread's last error;
- * then nothing must be released. Inlined, as vc__attempt_release(): both save 35
- * instructions per call. */
+ * then nothing must be released. Inlined, as vc__attempt_release(): both save
+ * 35 instructions per call. */
 static inline enum vc_status
 vc__attempt_prepare(struct vc__attempt *u)
 {

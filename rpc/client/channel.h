@@ -96,21 +96,22 @@ vc__channel_call_ms(const struct vc_channel *c, const struct vc_method *method)
 
 /* Chooses a server for an attempt, another than `before`, the pool of the
  * attempt before (or NULL), where one is connected. The key is that of a struct
- * vc__attempt, or of a struct vc__client_stream. Returns the channel's
- * client of this service there; made at first use, and freed with the server.
- * NULL, with the error as this thread's last, if memory is short, or a policy
- * of the program's own fails the attempt. *held, unless it is NULL, is that server, which the
- * caller must put when the attempt has ended, before it leaves the channel. The
- * caller must have entered the channel. Called when an attempt or a stream
- * starts. */
+ * vc__attempt, or of a struct vc__client_stream. Returns the channel's client
+ * of this service there; made at first use, and freed with the server. NULL,
+ * with the error as this thread's last, if memory is short, or a policy of the
+ * program's own fails the attempt. *held, unless it is NULL, is that server,
+ * which the caller must put when the attempt has ended, before it leaves the
+ * channel. The caller must have entered the channel. Called when an attempt or
+ * a stream starts. */
 struct vc__client *vc__channel_pick(struct vc_channel *c,
                                     const struct vc_service *service,
                                     const struct vc__pool *before, uint64_t now,
                                     struct vc__pick_key *key,
                                     struct vc__subchannel **held);
 
-/* The same in few instructions for a channel with one server whose newest client
- * is of this service, which is not held; NULL: vc__channel_pick() chooses. */
+/* The same in few instructions for a channel with one server whose newest
+ * client is of this service, which is not held; NULL: vc__channel_pick()
+ * chooses. */
 static inline struct vc__client *
 vc__channel_client(struct vc_channel *c, const struct vc_service *service)
 {

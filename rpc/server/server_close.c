@@ -3,10 +3,10 @@
  *
  * Closes a server: it stops listening, and its links are closed. The close is
  * over when the last client has been forgotten, whose calls have ended by then.
- * A close that exceeds its timeout names the oldest running call. The steps run
- * where rpc/server/server_op.h says; only rpc/server/server_op.c calls them,
- * through close_kind. The functions for the program: any thread, as
- * verbcall/server.h says. */
+ * A close that exceeds its timeout names the oldest running call. Only
+ * rpc/server/server_op.c calls the steps, through close_kind: those of a part
+ * on the holder of its engine, prepare and result on that of engine 0. The
+ * functions for the program: any thread, as verbcall/server.h says. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -21,9 +21,9 @@
 
 /* --- on a part's engine --------------------------------------------------- */
 
-/* Called once, by the close_begin() of the first close: closes the links. Tasks
- * run in order, so requests passed to this part earlier have become links by
- * now. None of the part's own timers is started from now on. */
+/* Called once for each part, by close_begin() of the first close: closes the
+ * links. Tasks run in order, so requests passed to this part earlier have
+ * become links by now. None of the part's own timers is started from now on. */
 static void
 part_close(struct vc__server_part *part)
 {
@@ -39,8 +39,9 @@ part_close(struct vc__server_part *part)
         vc__link_close(&sl->link, VC_UNAVAILABLE, "the server was closed");
 }
 
-/* kind->begin, called once by part_begin(): closes the links of the part, if no
- * close has done so, and forgets the clients without links. */
+/* kind->begin, called by part_begin(), once for each close and part: closes the
+ * links of the part, if no close has done so, and forgets the clients without
+ * links. */
 static void
 close_begin(struct vc__server_op_part *p)
 {
@@ -70,8 +71,9 @@ call_survey(struct vc__server_op_part *p, const struct vc_call *call)
     p->n_calls++;
 }
 
-/* Counts the calls of a session that still run. Called by peers_survey() for
- * open sessions, and by close_end() for closed ones. */
+/* Counts the calls of a session that still run, for the error of a close that
+ * is late. Called by peers_survey() for open sessions, and by close_end() for
+ * closed ones. */
 static void
 session_survey(struct vc__server_op_part *p, const struct vc__server_session *s)
 {

@@ -20,8 +20,8 @@
 void vc__call_begin(const struct vc__call_site *site, const uint8_t *body,
                     uint32_t len);
 
-/* Answers a request that is late or cancelled, with this status and text. Called
- * by call_refuse() (rpc/server/server_session.c). */
+/* Answers a request that is late or cancelled, with this status and text.
+ * Called by call_refuse() (rpc/server/server_session.c). */
 void vc__call_refuse(const struct vc__call_site *site, enum vc_status status,
                      const char *text);
 

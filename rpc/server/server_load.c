@@ -72,7 +72,7 @@ vc__server_load_free(struct vc__server_load *load)
     free(load);
 }
 
-/* --- making a report -------------------------------------------------------- */
+/* --- making a report ------------------------------------------------------ */
 
 /* Microseconds that the process has run. Called by mark_now(). */
 static uint64_t
@@ -152,11 +152,11 @@ load_renew(struct vc__server_load *load, const struct vc_server *server,
     load->due = now + REPORT_US;
 }
 
-/* --- for a reply ------------------------------------------------------------ */
+/* --- for a reply ---------------------------------------------------------- */
 
 /* The report of the part is 100 ms old: gets the one of the server, which
- * another part may have made. While another part has the lock, the former report
- * goes on, so that no part waits. For vc__server_load_reply(). */
+ * another part may have made. While another part has the lock, the former
+ * report goes on, so that no part waits. For vc__server_load_reply(). */
 static void
 part_renew(struct vc__server_part *part)
 {
@@ -201,7 +201,7 @@ vc__server_load_reply(struct vc_call *call, enum vc_status status,
                                  body_len);
 }
 
-/* --- for the program ---------------------------------------------------------- */
+/* --- for the program ------------------------------------------------------ */
 
 enum vc_status
 vc_server_load_set(struct vc_server *server, double utilization)

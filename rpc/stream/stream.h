@@ -93,8 +93,7 @@ struct vc_stream {
     /* Of the server, under the lock; NULL at the server, while no server is
      * known, and when the call has ended at one that may be dropped. */
     const struct vc__target *target;
-    bool
-        waits; /* the same lock: a policy of the client's has no server for it */
+    bool waits; /* the same lock: a policy of the client's has no server yet */
     uint32_t timeout_ms;         /* until due; 0 at the server */
     uint64_t stall_us;           /* wait before stalled() is called; 0: never */
     size_t memory;               /* most bytes of an unpacked message */

@@ -4,7 +4,9 @@
  * See rpc/stream/stream_events.h. "The lock" is the stream's. A turn runs
  * callbacks by two tasks. stream_events_begin() runs on the holder, which owns
  * the timer. stream_events_run() then runs "as a handler": on a thread that was
- * the holder and has released the engine, without the lock. */
+ * the holder and has released the engine, without the lock. While it runs, the
+ * watcher may give the engine to another thread. The callbacks of a stream run
+ * one at a time, each turn perhaps on another thread. */
 #include "rpc/stream/stream_events.h"
 
 #include <stdlib.h>
@@ -217,7 +219,8 @@ item_give(struct vc_stream *s, struct vc__stream_item *item)
     vc__stream_taken(s, len);
 }
 
-/* Takes the HALF that waits, or NULL. Called by half_give() and end_give(). */
+/* Takes the HALF that waits, or NULL. Called by half_give() and end_give(), as
+ * a handler, without the lock. */
 static struct vc__send *
 half_take(struct vc_stream *s)
 {
@@ -278,14 +281,16 @@ stream_events_give(struct vc_stream *s, enum due due,
         end_give(s);
 }
 
+/* What stream_events_run() does after a turn. */
 enum turn {
-    TURN_OVER, /* nothing is due: the next stir starts a new turn */
-    TURN_MORE, /* something is due, for another turn */
-    TURN_END,  /* nothing will be due any more */
+    TURN_OVER, /* nothing: none is due, and the next stir starts a new turn */
+    TURN_MORE, /* it posts another turn, as something is due */
+    TURN_END,  /* it leaves: nothing will be due any more */
 };
 
 /* Called by turn_one(), under the lock, when it runs nothing. `due` is
- * DUE_NONE; or DUE_END, when the holder must stop the timer first. */
+ * DUE_NONE: returns TURN_OVER; or DUE_END, when the holder must stop the timer
+ * first: returns TURN_MORE. */
 static enum turn
 turn_end(struct vc_stream *s, enum due due)
 {
@@ -327,8 +332,8 @@ turn_one(struct vc_stream *s, enum turn *turn)
     return due;
 }
 
-/* Runs what is due, one after the other, at most BATCH. Called by
- * stream_events_run(), as a handler. */
+/* Runs what is due, one after the other, at most BATCH. Returns how the turn
+ * ended. Called by stream_events_run(), as a handler. */
 static enum turn
 stream_events_turn_run(struct vc_stream *s)
 {
@@ -431,8 +436,9 @@ stream_events_begin(struct vc__task *task)
     vc__engine_handle(s->engine, &ev->task);
 }
 
-/* Called by vc__stream_events_open() and vc__stream_events_stir(), on any
- * thread, under the lock, while no turn is under way. */
+/* Begins a turn. Called by vc__stream_events_open() and
+ * vc__stream_events_stir(), on any thread, under the lock, while no turn is
+ * under way. */
 static void
 turn_begin(struct vc__stream_events *ev)
 {

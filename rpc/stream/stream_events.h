@@ -47,37 +47,46 @@ struct vc__stream_events {
 /* Creates the callbacks of a stream; they wait for vc__stream_events_open().
  * The caller owns them, and frees them by free() unless they join a stream.
  * NULL if memory is short or the size is not valid; the error is this thread's
- * last. */
+ * last. Called by vc_stream_start() of a client and vc_stream_serve() of a
+ * handler, on their threads. */
 struct vc__stream_events *
 vc__stream_events_new(const struct vc_stream_events *to, void *arg);
 
 /* Gives them to the stream, which frees them. No other thread uses the stream
- * yet, but frames may have been received. hears_half: the peer may send a
- * HALF. */
+ * yet, but frames may have been received. hears_half: the peer may send a HALF,
+ * at a server only. On the thread of the function above. */
 void vc__stream_events_join(struct vc_stream *s, struct vc__stream_events *ev,
                             bool hears_half);
 
 /* Lets the callbacks run from now on: the client's program has the stream, or
- * the handler has returned. */
+ * the handler has returned. On the thread of vc_stream_start(), or that of the
+ * handler. */
 void vc__stream_events_open(struct vc_stream *s);
 
 /* The program no longer uses the stream: only on_end() follows. Once more has
- * no effect. */
+ * no effect. Called by vc_stream_close() of a client; at a server when
+ * vc_call_end() was called and the handler has returned, or the handler has
+ * returned another status than VC__LATER. Any thread. */
 void vc__stream_events_close(struct vc_stream *s);
 
 /* The channel is being closed and waits for the last callback: pauses are
- * ignored from now on. Under the lock of its retry_waits, or when the stream is
- * opened. */
+ * ignored from now on. At a client: on the thread of vc_channel_close(), under
+ * the lock of its retry_waits; or on that of vc_stream_start(), if the channel
+ * is being closed then. */
 void vc__stream_events_hurry(struct vc_stream *s);
 
-/* Posts the task if a callback is due and it is not posted yet. */
+/* Posts the task if a callback is due and it is not posted yet. Called on any
+ * thread, after each change: by vc__stream_changed(), and where room, a pause
+ * or a close has changed. */
 void vc__stream_events_stir(struct vc_stream *s);
 
-/* A message of this cost did not fit: on_writable() is due once it does. */
+/* A message of this cost did not fit: on_writable() is due once it does. Called
+ * by vc_stream_try_send(). */
 void vc__stream_events_want(struct vc_stream *s, uint32_t cost);
 
 /* Has this HALF sent after the last part of a long message, unless the call
- * ends before. The callbacks own it from now on. */
+ * ends before. The callbacks own it from now on. Called by
+ * vc_stream_half_close() of a client. */
 void vc__stream_events_half(struct vc_stream *s, struct vc__send *half);
 
 #endif
