@@ -162,13 +162,13 @@ struct vc_channel_opts {
      * connection attempt delay of RFC 8305. */
     uint32_t connect_delay_ms;
 
-    /* The service whose health the channel watches, as "demo.Greeter", or "" for
-     * the whole server; 255 bytes at most; copied. On each connected server a
-     * stream of grpc.health.v1.Health/Watch is kept (verbcall/health.h), and the
-     * server gets calls only while it reports SERVING. While no server does,
-     * calls end with VC_UNAVAILABLE, or wait (VC_CALL_WAIT_FOR_READY). A server
-     * without that service counts as healthy. Default, NULL: health is not
-     * watched. See doc/balancing.md. */
+    /* The service whose health the channel watches, as "demo.Greeter", or ""
+     * for the whole server; 255 bytes at most; copied. On each connected server
+     * a stream of grpc.health.v1.Health/Watch is kept (verbcall/health.h), and
+     * the server gets calls only while it reports SERVING. While no server
+     * does, calls end with VC_UNAVAILABLE, or wait (VC_CALL_WAIT_FOR_READY). A
+     * server without that service counts as healthy. Default, NULL: health is
+     * not watched. See doc/balancing.md. */
     const char *health_service;
 
     /* A service config in gRPC's JSON, as "{\"methodConfig\": [...]}", copied;
@@ -219,10 +219,10 @@ struct vc_channel_opts {
  * has connect_delay_ms before the next is tried, too; after a failure the next
  * is tried at once. IPv4 and IPv6 take turns. Errors:
  * VC_INVALID_ARGUMENT    the target is malformed, its port is 0, an address is
- *                        in it twice, or it is a loopback address at rdma:// (for a name with such an
- *                        address, the first call ends with this status); an
- *                        option is malformed or out of range; opts, or their
- *                        rdma, have no size
+ *                        in it twice, or it is a loopback address at rdma://
+ *                        (for a name with such an address, the first call ends
+ *                        with this status); an option is malformed or out of
+ *                        range; opts, or their rdma, have no size
  * VC_FAILED_PRECONDITION VERBCALL_TRANSPORTS leaves nothing of the option
  *                        transports or require
  * VC_UNIMPLEMENTED       the target, or the option service_config, needs a
@@ -263,12 +263,12 @@ VC_API enum vc_status vc_channel_connect(struct vc_channel *channel,
  * carries the connection at the end: "(rxe0, QP 17, 256 bytes inline)". For a
  * vc:// channel follow lines, "not rdma: " and the reason, why no better
  * transport is used. Of several servers a line stands before the connections of
- * each, "server 1 of 3, TARGET: ready" (or idle, connecting, failing, ejected, unhealthy);
- * "no servers: REASON" before there are any; and "the resolver: REASON" at the
- * end while it has no answer. The last lines say which service config is in
- * force, and why a newer one is not. The text is for people: programs must not
- * parse it. Returns the length of the whole text, as snprintf(3) does. Any
- * thread. */
+ * each, "server 1 of 3, TARGET: ready" (or idle, connecting, failing, ejected,
+ * unhealthy, or not known to be healthy yet); "no servers: REASON" before there
+ * are any; and "the resolver: REASON" at the end while it has no answer. The
+ * last lines say which service config is in force, and why a newer one is not.
+ * The text is for people: programs must not parse it. Returns the length of the
+ * whole text, as snprintf(3) does. Any thread. */
 VC_API size_t vc_channel_describe(const struct vc_channel *channel, char *text,
                                   size_t size);
 

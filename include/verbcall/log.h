@@ -14,8 +14,9 @@ VC_BEGIN_DECLS
  * VC_LOG_ERROR   the library cannot repair it: a server lost an address
  * VC_LOG_WARNING a person may have to act: a link or a device is lost, a peer
  *                is dead, clients wait for memory or descriptors, a server
- *                sheds calls, a resolver fails, a server is ejected or is
- *                back, a service config is refused
+ *                sheds calls, a resolver fails, a server is ejected or
+ *                unhealthy, or is back, a service config is
+ *                refused
  * VC_LOG_INFO    events of a healthy program: a link is up, a client was
  *                rejected, a server listens or is drained, the servers of
  *                a channel, or its service config, have changed

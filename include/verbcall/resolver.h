@@ -43,8 +43,8 @@ struct vc_endpoint {
     /* Its share of the calls by weighted_round_robin, unless servers report
      * their load (verbcall/load.h), and of the keys by ring_hash, 1..1000000,
      * default 1: a server of weight 2 gets twice as many as one of weight 1. As
-     * in gRPC's A58, more than 10 times the mean of all counts as that, and less
-     * than a hundredth of it, too. */
+     * in gRPC's A58, more than 10 times the mean of all counts as that, and
+     * less than a hundredth of it, too. */
     uint32_t weight;
 
     /* For the policy priority, 0..255, 0 first: a server gets calls only while
@@ -143,9 +143,9 @@ VC_API enum vc_status vc_resolver_config(struct vc_resolver *r,
 /* vc_resolver_watch - from now on ready() is called, with the resolver's state,
  * when fd can be read, and if `writes` is true also when it can be written; as
  * often as that stays so, and perhaps once without reason: fd must not block.
- * It replaces what was said of this fd before. Of at
- * most 16 descriptors. On the engine's thread only: in again(), ready() and
- * fire(). In open() ask for fire() in 0 ms instead.
+ * It replaces what was said of this fd before. Of at most 16 descriptors. On
+ * the engine's thread only: in again(), ready() and fire(). In open() ask for
+ * fire() in 0 ms instead.
  * VC_INVALID_ARGUMENT   fd is negative, or ready is NULL
  * VC_RESOURCE_EXHAUSTED there are 16 already, or the kernel refuses more */
 VC_API enum vc_status vc_resolver_watch(struct vc_resolver *r, int fd,
