@@ -78,10 +78,11 @@ struct vc_channel_opts {
 
     /* Milliseconds, 100..3600000, default 1000. A server that has not answered
      * for so long is considered dead, and calls that wait for it end with
-     * VC_UNAVAILABLE. At vc://, when its host does not answer, they end only
-     * after another transport was tried for as long again. Without calls the
-     * server may be silent three times as long; the client finds out only while
-     * a thread advances the runtime.
+     * VC_UNAVAILABLE. At vc://, or at a server with several addresses, when its
+     * host does not answer, they end only after another transport or address
+     * was tried for as long again. Without calls the server may be silent three
+     * times as long; the client finds out only while a thread advances the
+     * runtime.
      * VC_KEEPALIVE_OFF: calls end by their deadlines only, unless the adapter
      * reports an error. */
     uint32_t keepalive_ms;

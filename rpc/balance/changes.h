@@ -26,8 +26,8 @@ struct vc__changes {
     char *target;
 
     /* Held by one change at a time, while it makes a set and waits for readers
-     * of the former one: the holder does not wait for that. Taken before
-     * `lock`. */
+     * of the former one. Only the thread of vc_resolver_set() waits for that,
+     * the holder only if that is called there. Taken before `lock`. */
     pthread_mutex_t changing;
     unsigned round; /* changing; counts changes */
 
