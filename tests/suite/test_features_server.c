@@ -4,6 +4,7 @@
  * What a server reports and does about itself: health, reflection, drain,
  * redirect, limits and counters. */
 #include "tests/suite/feature.h"
+#include "tests/suite/health_cases.h"
 #include "tests/suite/pace.h"
 
 #include <pthread.h>
@@ -13,10 +14,8 @@
 #include <unistd.h>
 
 #include <verbcall/counters.h>
-#include <verbcall/health.h>
 #include <verbcall/reflection.h>
 
-#include "grpc/health/v1/health.vc.h"
 #include "verbcall/reflection/v1/reflection.vc.h"
 
 #define DRAIN_MS 20000u
@@ -60,127 +59,6 @@ start_held(struct fixture *f, struct features_end *end)
     assert_status(VC_OK, features_work_once_async(f->channel, &order, NULL,
                                                   features_done, end, NULL));
     fixture_await(&features_seen.begun, begun + 1);
-}
-
-/* --- health ------------------------------------------------------------ */
-
-#define SERVING GRPC__HEALTH__V1__HEALTH_CHECK_RESPONSE__SERVING_STATUS__SERVING
-#define NOT_SERVING                                                            \
-    GRPC__HEALTH__V1__HEALTH_CHECK_RESPONSE__SERVING_STATUS__NOT_SERVING
-#define SERVICE_UNKNOWN                                                        \
-    GRPC__HEALTH__V1__HEALTH_CHECK_RESPONSE__SERVING_STATUS__SERVICE_UNKNOWN
-
-static struct vc_health *health;
-
-static void
-add_health(struct vc_server *server)
-{
-    features_add(server, "first");
-    assert_status(VC_OK, vc_health_new(server, &health));
-}
-
-static void
-start_with_health(struct fixture *f)
-{
-    fixture_add = add_health;
-    features_start(f, NULL, NULL);
-}
-
-static void
-stop_with_health(struct fixture *f)
-{
-    features_stop(f);
-    vc_health_free(health);
-}
-
-static enum vc_status
-check(struct fixture *f, const char *service, int *status)
-{
-    Grpc__Health__V1__HealthCheckRequest request =
-        GRPC__HEALTH__V1__HEALTH_CHECK_REQUEST__INIT;
-    Grpc__Health__V1__HealthCheckResponse *reply;
-    enum vc_status ended;
-
-    request.service = (char *)service;
-    ended = grpc_health_v1_health_check(f->channel, &request, NULL, &reply);
-    if (ended == VC_OK) {
-        *status = (int)reply->status;
-        vc_message_free(reply);
-    }
-    return ended;
-}
-
-static void
-assert_health(struct fixture *f, const char *service, int expected)
-{
-    int status;
-
-    assert_status(VC_OK, check(f, service, &status));
-    assert_int_equal(expected, status);
-}
-
-static void
-a_health_check_tells_what_the_server_has_set(void **state)
-{
-    struct fixture f;
-    int status;
-
-    (void)state;
-    start_with_health(&f);
-    assert_health(&f, "", SERVING);
-    assert_status(VC_NOT_FOUND, check(&f, "features.Work", &status));
-
-    assert_status(VC_OK, vc_health_set(health, "features.Work", true));
-    assert_health(&f, "features.Work", SERVING);
-    assert_status(VC_OK, vc_health_set(health, "features.Work", false));
-    assert_health(&f, "features.Work", NOT_SERVING);
-    assert_health(&f, "", SERVING);
-    assert_status(VC_OK, vc_health_remove(health, "features.Work"));
-    assert_status(VC_NOT_FOUND, check(&f, "features.Work", &status));
-    assert_status(VC_NOT_FOUND, vc_health_remove(health, "features.Work"));
-    stop_with_health(&f);
-}
-
-static void
-assert_watched(struct grpc_health_v1_health_watch_client_stream *stream,
-               int expected)
-{
-    Grpc__Health__V1__HealthCheckResponse *message = NULL;
-
-    assert_status(VC_OK, grpc_health_v1_health_watch_receive(stream, &message));
-    assert_non_null(message);
-    assert_int_equal(expected, message->status);
-    vc_message_free(message);
-}
-
-static void
-a_health_watch_sees_each_change_until_the_server_stops(void **state)
-{
-    Grpc__Health__V1__HealthCheckRequest request =
-        GRPC__HEALTH__V1__HEALTH_CHECK_REQUEST__INIT;
-    Grpc__Health__V1__HealthCheckResponse *message;
-    struct grpc_health_v1_health_watch_client_stream *stream;
-    struct fixture f;
-
-    (void)state;
-    start_with_health(&f);
-    request.service = (char *)"features.Work";
-    assert_status(
-        VC_OK, grpc_health_v1_health_watch(f.channel, &request, NULL, &stream));
-    assert_watched(stream, SERVICE_UNKNOWN);
-    assert_status(VC_OK, vc_health_set(health, "features.Work", false));
-    assert_watched(stream, NOT_SERVING);
-    assert_status(VC_OK, vc_health_set(health, "features.Work", true));
-    assert_watched(stream, SERVING);
-
-    vc_health_stop(health);
-
-    assert_watched(stream, NOT_SERVING);
-    assert_status(VC_UNAVAILABLE,
-                  grpc_health_v1_health_watch_receive(stream, &message));
-    grpc_health_v1_health_watch_close(stream);
-    assert_health(&f, "", NOT_SERVING);
-    stop_with_health(&f);
 }
 
 /* --- reflection -------------------------------------------------------- */
