@@ -3,14 +3,16 @@
  *
  * grpc.health.v1.Health, a service like any other: except for errors and
  * handles it uses only the public interface. The functions of
- * verbcall/health.h: any thread. The handlers run on any thread that runs
- * handlers, and share the state with them under "the lock", that of struct
- * vc_health. */
+ * verbcall/health.h: any thread. The handlers, and the callbacks of Watch, run
+ * on any thread that runs handlers, and share the state with them under "the
+ * lock", that of struct vc_health. */
 #include <verbcall/health.h>
 
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <urcu/list.h>
 
 #include <verbcall/call.h>
 #include <verbcall/server.h>
@@ -29,14 +31,15 @@ struct state {
 struct vc_health {
     struct vc__handle handle;
     pthread_mutex_t lock;
-    pthread_cond_t changed; /* signalled when any of these changes */
-    struct state *states;   /* lock */
-    unsigned n_states;      /* lock */
-    unsigned n_watchers;    /* lock */
-    bool stopped;           /* lock */
+    struct state *states;          /* lock */
+    unsigned n_states;             /* lock */
+    struct cds_list_head watchers; /* lock; of struct watcher */
+    unsigned n_watchers;           /* lock */
+    bool stopped;                  /* lock */
 };
 
 typedef Grpc__Health__V1__HealthCheckResponse__ServingStatus status_word;
+typedef struct grpc_health_v1_health_watch_server_stream watch_stream;
 
 #define WORD(name)                                                             \
     GRPC__HEALTH__V1__HEALTH_CHECK_RESPONSE__SERVING_STATUS__##name
@@ -54,8 +57,9 @@ state_at(struct vc_health *h, const char *name)
     return at;
 }
 
-/* Called with the lock, by health_check() and watcher_await(). Returns what
- * clients get: SERVICE_UNKNOWN for a name without a state. */
+/* Called with the lock, by health_check(), watcher_enter() and
+ * health_changed(). Returns what clients get: SERVICE_UNKNOWN for a name
+ * without a state. */
 static status_word
 word_of(struct vc_health *h, const char *name)
 {
@@ -89,111 +93,285 @@ health_check(struct vc_call *call,
 
 /* --- Watch ------------------------------------------------------------- */
 
+/* A call of Watch, which no thread waits for. A thread that has set `owned`
+ * under the lock is its owner until it clears that: only the owner sends, and
+ * ends the call. on_end() frees the watcher, and follows only when the owner
+ * has ended the call. So the lock is never held while a message is sent or a
+ * call is ended, and yet the owner's watcher remains. */
 struct watcher {
+    struct cds_list_head node; /* lock; in health->watchers */
+    struct watcher *after;     /* the owner's; the next one that it owns */
     struct vc_health *health;
-    bool over; /* health->lock; true if the client no longer watches */
+    struct vc_call *call; /* the owner's */
+    watch_stream *stream; /* the same */
+    const char *name;     /* in the request, which lives until on_end() */
+    status_word word;     /* lock; the newest of this name */
+    status_word sent;     /* lock; the last one that was sent, or UNKNOWN */
+    bool full;            /* lock; `word` is sent when on_writable() has run */
+    bool owned;           /* lock */
+    enum vc_status over;  /* lock; why the client no longer watches, or VC_OK */
 };
 
-/* Set by vc_call_on_cancel(): the client no longer watches. On a thread that
- * advances the runtime, or at once within vc_call_on_cancel(). */
-static void
-watcher_over(struct vc_call *call, void *arg)
-{
-    struct watcher *w = arg;
+/* What the owner of a watcher does next. */
+enum watcher_step {
+    WATCHER_REST, /* nothing until something changes */
+    WATCHER_SEND,
+    WATCHER_END,
+};
 
-    (void)call;
-    pthread_mutex_lock(&w->health->lock);
-    w->over = true;
-    pthread_cond_broadcast(&w->health->changed);
-    pthread_mutex_unlock(&w->health->lock);
+/* Called with the lock, by watcher_take() and watcher_next(). A status that
+ * must be sent goes before the end by vc_health_stop(). */
+static enum watcher_step
+watcher_step_of(const struct watcher *w)
+{
+    if (w->over != VC_OK)
+        return WATCHER_END;
+    if (w->word != w->sent)
+        return w->full ? WATCHER_REST : WATCHER_SEND;
+    return w->health->stopped ? WATCHER_END : WATCHER_REST;
 }
 
-/* Called by watcher_run(); blocks the handler's thread. Waits until the status
- * differs from *word. False: the watch must end; the last status has been
- * sent. */
+/* Called with the lock, when the watcher has changed, by watchers_take() and
+ * watcher_wake(). True: this thread is the owner now, and must call
+ * watcher_run() without the lock. */
 static bool
-watcher_await(struct watcher *w, const char *name, status_word *word)
+watcher_take(struct watcher *w)
 {
-    struct vc_health *h = w->health;
-    status_word old = *word;
-
-    pthread_mutex_lock(&h->lock);
-    while ((*word = word_of(h, name)) == old && !w->over && !h->stopped)
-        pthread_cond_wait(&h->changed, &h->lock);
-    pthread_mutex_unlock(&h->lock);
-    return *word != old;
+    if (w->owned || watcher_step_of(w) == WATCHER_REST)
+        return false;
+    w->owned = true;
+    return true;
 }
 
-/* Called by health_watch(), on the handler's thread: sends the status, and each
- * change of it. Returns VC_UNAVAILABLE when the watch must end, else the error
- * of sending. */
+/* Called by watcher_run(), the owner. If nothing is left to do, this thread is
+ * not the owner any more, and must not use the watcher. Else *word is what to
+ * send, or *over why the client no longer watches. The watcher counts as full
+ * until the message is accepted: on_writable() may run before watcher_send()
+ * has the lock again. */
+static enum watcher_step
+watcher_next(struct watcher *w, status_word *word, enum vc_status *over)
+{
+    enum watcher_step step;
+
+    pthread_mutex_lock(&w->health->lock);
+    step = watcher_step_of(w);
+    *word = w->word;
+    *over = w->over;
+    w->full |= step == WATCHER_SEND;
+    w->owned = step != WATCHER_REST;
+    pthread_mutex_unlock(&w->health->lock);
+    return step;
+}
+
+/* Called by watcher_run(), the owner. VC_OK also if there is no room: then
+ * on_writable() or on_cancel() follows. */
 static enum vc_status
-watcher_run(struct watcher *w, const char *name,
-            struct grpc_health_v1_health_watch_server_stream *stream)
+watcher_send(struct watcher *w, status_word word)
 {
     Grpc__Health__V1__HealthCheckResponse said =
         GRPC__HEALTH__V1__HEALTH_CHECK_RESPONSE__INIT;
-    status_word word = WORD(UNKNOWN); /* which is never sent */
+    enum vc_status status;
+    bool sent;
 
-    while (watcher_await(w, name, &word)) {
-        enum vc_status status;
+    said.status = word;
+    status =
+        grpc_health_v1_health_watch_server_try_send(w->stream, &said, &sent);
+    if (status != VC_OK || !sent)
+        return status;
+    pthread_mutex_lock(&w->health->lock);
+    w->sent = word;
+    w->full = false;
+    pthread_mutex_unlock(&w->health->lock);
+    return VC_OK;
+}
 
-        said.status = word;
-        status = grpc_health_v1_health_watch_server_send(stream, &said);
-        if (status != VC_OK)
-            return status;
+/* Called by watchers_run(), watcher_wake() and health_watch(), on the owner's
+ * thread, without the lock. Sends the newest status, or ends the call, which
+ * frees the watcher. */
+static void
+watcher_run(struct watcher *w)
+{
+    enum watcher_step step;
+    status_word word;
+    enum vc_status over;
+
+    while ((step = watcher_next(w, &word, &over)) == WATCHER_SEND) {
+        enum vc_status status = watcher_send(w, word);
+
+        if (status != VC_OK) {
+            vc_call_end(w->call,
+                        vc_call_fail(w->call, status, "%s", vc_error()));
+            return;
+        }
     }
-    return VC_UNAVAILABLE;
+    if (step == WATCHER_REST)
+        return;
+    if (over == VC_OK)
+        over = vc_call_fail(w->call, VC_UNAVAILABLE,
+                            "the server is about to stop");
+    vc_call_end(w->call, over);
+}
+
+/* Called without the lock by vc_health_set(), vc_health_remove() and
+ * vc_health_stop(), with what watchers_take() has returned. */
+static void
+watchers_run(struct watcher *w)
+{
+    while (w != NULL) {
+        struct watcher *next = w->after;
+
+        watcher_run(w);
+        w = next;
+    }
+}
+
+/* Called with the lock, by health_changed() and vc_health_stop(). Returns the
+ * watchers that this thread now owns, for watchers_run(): those with something
+ * to do that no other thread owns. */
+static struct watcher *
+watchers_take(struct vc_health *h)
+{
+    struct watcher *w, *all = NULL, **last = &all;
+
+    cds_list_for_each_entry (w, &h->watchers, node) {
+        if (watcher_take(w)) {
+            *last = w;
+            last = &w->after;
+        }
+    }
+    *last = NULL;
+    return all;
+}
+
+/* Called by watcher_on_writable() and watcher_on_cancel() with the lock, which
+ * it releases: the watcher has changed. */
+static void
+watcher_wake(struct watcher *w)
+{
+    bool taken = watcher_take(w);
+
+    pthread_mutex_unlock(&w->health->lock);
+    if (taken)
+        watcher_run(w);
+}
+
+/* on_writable() of the stream, on a thread that advances the runtime. */
+static void
+watcher_on_writable(watch_stream *stream, void *arg)
+{
+    struct watcher *w = arg;
+
+    (void)stream;
+    pthread_mutex_lock(&w->health->lock);
+    w->full = false;
+    watcher_wake(w);
+}
+
+/* on_cancel() of the stream, on a thread that advances the runtime. An owner on
+ * another thread may have ended the call already; but on_end() runs only after
+ * this. */
+static void
+watcher_on_cancel(watch_stream *stream, enum vc_status status, void *arg)
+{
+    struct watcher *w = arg;
+
+    (void)stream;
+    pthread_mutex_lock(&w->health->lock);
+    w->over = status;
+    watcher_wake(w);
+}
+
+/* Called by watcher_on_end(); and by health_watch() if no callbacks follow. */
+static void
+watcher_leave(struct watcher *w)
+{
+    pthread_mutex_lock(&w->health->lock);
+    cds_list_del(&w->node);
+    w->health->n_watchers--;
+    pthread_mutex_unlock(&w->health->lock);
+    free(w);
+}
+
+/* on_end() of the stream, on a thread that advances the runtime. */
+static void
+watcher_on_end(watch_stream *stream, enum vc_status status, void *arg)
+{
+    (void)stream;
+    (void)status;
+    watcher_leave(arg);
+}
+
+static const struct grpc_health_v1_health_watch_server_events watcher_events = {
+    .on_writable = watcher_on_writable,
+    .on_cancel = watcher_on_cancel,
+    .on_end = watcher_on_end,
+};
+
+/* Called by health_watch(). Returns a watcher that this thread owns, so that no
+ * other one sends before the stream has callbacks. NULL without memory. */
+static struct watcher *
+watcher_new(struct vc_health *h, struct vc_call *call, watch_stream *stream,
+            const char *name)
+{
+    struct watcher *w = calloc(1, sizeof *w);
+
+    if (w == NULL)
+        return NULL;
+    w->health = h;
+    w->call = call;
+    w->stream = stream;
+    w->name = name;
+    w->sent = WORD(UNKNOWN); /* which is never sent */
+    w->owned = true;
+    return w;
 }
 
 /* Called by health_watch(). False: VC_HEALTH_WATCHERS_MAX calls watch
  * already. */
 static bool
-watcher_enter(struct vc_health *h)
+watcher_enter(struct watcher *w)
 {
+    struct vc_health *h = w->health;
     bool enters;
 
     pthread_mutex_lock(&h->lock);
     enters = h->n_watchers < VC_HEALTH_WATCHERS_MAX;
-    if (enters)
+    if (enters) {
+        w->word = word_of(h, w->name);
+        cds_list_add_tail(&w->node, &h->watchers);
         h->n_watchers++;
+    }
     pthread_mutex_unlock(&h->lock);
     return enters;
 }
 
-/* Called at the end of health_watch(), if watcher_enter() was true. */
-static void
-watcher_leave(struct vc_health *h)
-{
-    pthread_mutex_lock(&h->lock);
-    h->n_watchers--;
-    pthread_mutex_unlock(&h->lock);
-}
-
-/* The handler of Watch; it keeps its thread for as long as the client watches.
- * Returns a status other than VC_OK, as a watch ends only by an error. */
+/* The handler of Watch: makes a watcher and sends the first status. The watch
+ * ends only by an error. */
 static enum vc_status
 health_watch(struct vc_call *call,
              const Grpc__Health__V1__HealthCheckRequest *request,
-             struct grpc_health_v1_health_watch_server_stream *stream,
-             void *arg)
+             watch_stream *stream, void *arg)
 {
-    struct watcher w = {.health = arg};
+    struct watcher *w = watcher_new(arg, call, stream, request->service);
     enum vc_status status;
 
-    if (!watcher_enter(w.health))
+    if (w == NULL)
+        return vc_call_fail(call, VC_RESOURCE_EXHAUSTED,
+                            "the server has no memory for a call of Watch");
+    if (!watcher_enter(w)) {
+        free(w);
         return vc_call_fail(call, VC_RESOURCE_EXHAUSTED,
                             "%d calls of Watch run already, the most there may "
                             "be: poll with Check instead",
                             VC_HEALTH_WATCHERS_MAX);
-    status = vc_call_on_cancel(call, watcher_over, &w);
-    if (status == VC_OK)
-        status = watcher_run(&w, request->service, stream);
-    vc_call_on_cancel(call, NULL, NULL);
-    watcher_leave(w.health);
-    return status != VC_UNAVAILABLE
-               ? status
-               : vc_call_fail(call, status, "the server is about to stop");
+    }
+    status =
+        grpc_health_v1_health_watch_serve(call, stream, &watcher_events, w);
+    if (status == VC_RESOURCE_EXHAUSTED || status == VC_INTERNAL)
+        watcher_leave(w); /* serve() has failed */
+    else
+        watcher_run(w);
+    return status;
 }
 
 static const struct grpc_health_v1_health_methods methods = {
@@ -233,17 +411,34 @@ state_put(struct vc_health *h, const char *name, bool serving)
     return true;
 }
 
+/* Called with the lock, by vc_health_set() and vc_health_remove(): this name
+ * may have another status now. Returns what watchers_take() does. */
+static struct watcher *
+health_changed(struct vc_health *h, const char *name)
+{
+    status_word word = word_of(h, name);
+    struct watcher *w;
+
+    cds_list_for_each_entry (w, &h->watchers, node) {
+        if (strcmp(w->name, name) == 0)
+            w->word = word;
+    }
+    return watchers_take(h);
+}
+
 enum vc_status
 vc_health_set(struct vc_health *health, const char *service, bool serving)
 {
+    struct watcher *due;
     bool good;
 
     if (!vc__good(health, VC__HEALTH))
         return vc__bad(health, VC__HEALTH);
     pthread_mutex_lock(&health->lock);
     good = state_put(health, service, serving);
-    pthread_cond_broadcast(&health->changed);
+    due = health_changed(health, service);
     pthread_mutex_unlock(&health->lock);
+    watchers_run(due);
     if (!good)
         return vc__fail(VC_RESOURCE_EXHAUSTED,
                         "no memory for the health of service %s, or %d names "
@@ -255,6 +450,7 @@ vc_health_set(struct vc_health *health, const char *service, bool serving)
 enum vc_status
 vc_health_remove(struct vc_health *health, const char *service)
 {
+    struct watcher *due = NULL;
     struct state **at, *s;
 
     if (!vc__good(health, VC__HEALTH))
@@ -265,9 +461,10 @@ vc_health_remove(struct vc_health *health, const char *service)
     if (s != NULL) {
         *at = s->next;
         health->n_states--;
-        pthread_cond_broadcast(&health->changed);
+        due = health_changed(health, service);
     }
     pthread_mutex_unlock(&health->lock);
+    watchers_run(due);
     if (s == NULL)
         return vc__fail(VC_NOT_FOUND, "service %s has no health state",
                         service);
@@ -278,11 +475,18 @@ vc_health_remove(struct vc_health *health, const char *service)
 void
 vc_health_stop(struct vc_health *health)
 {
+    struct watcher *w, *due;
+
     vc__must(health, VC__HEALTH);
     pthread_mutex_lock(&health->lock);
     health->stopped = true;
-    pthread_cond_broadcast(&health->changed);
+    cds_list_for_each_entry (w, &health->watchers, node) {
+        if (w->word == WORD(SERVING))
+            w->word = WORD(NOT_SERVING);
+    }
+    due = watchers_take(health);
     pthread_mutex_unlock(&health->lock);
+    watchers_run(due);
 }
 
 /* Called by vc_health_new(). Returns an object in which "" is SERVING, for
@@ -296,7 +500,7 @@ health_new(void)
         return NULL;
     vc__handle_init(&h->handle, VC__HEALTH);
     pthread_mutex_init(&h->lock, NULL);
-    pthread_cond_init(&h->changed, NULL);
+    CDS_INIT_LIST_HEAD(&h->watchers);
     if (state_put(h, "", true))
         return h;
     vc_health_free(h);
@@ -331,7 +535,6 @@ vc_health_free(struct vc_health *health)
         next = s->next;
         free(s);
     }
-    pthread_cond_destroy(&health->changed);
     pthread_mutex_destroy(&health->lock);
     free(health);
 }

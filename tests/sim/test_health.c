@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The health of a server and its services, as a client sees it. */
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -225,16 +226,51 @@ watch(struct vc_channel *channel, const char *service)
     return stream;
 }
 
+/* Returns the next state, which is another one than this. */
+static int
+assert_other(struct grpc_health_v1_health_watch_client_stream *stream, int than)
+{
+    Grpc__Health__V1__HealthCheckResponse *said = NULL;
+    int word;
+
+    assert_int_equal(grpc_health_v1_health_watch_receive(stream, &said), VC_OK);
+    assert_non_null(said);
+    word = (int)said->status;
+    assert_int_not_equal(word, than);
+    vc_message_free(said);
+    return word;
+}
+
 static void
 assert_told(struct grpc_health_v1_health_watch_client_stream *stream,
             int expected)
 {
+    assert_int_equal(assert_other(stream, UNKNOWN), expected);
+}
+
+/* Receives until this state comes; returns how many messages that took. */
+static unsigned
+await_told(struct grpc_health_v1_health_watch_client_stream *stream,
+           int expected)
+{
+    int word = UNKNOWN;
+    unsigned n = 0;
+
+    for (; word != expected; n++)
+        word = assert_other(stream, word);
+    return n;
+}
+
+/* The watch ends as vc_health_stop() has it. */
+static void
+assert_ends(struct grpc_health_v1_health_watch_client_stream *stream)
+{
     Grpc__Health__V1__HealthCheckResponse *said = NULL;
 
-    assert_int_equal(grpc_health_v1_health_watch_receive(stream, &said), VC_OK);
-    assert_non_null(said);
-    assert_int_equal(said->status, expected);
-    vc_message_free(said);
+    assert_int_equal(grpc_health_v1_health_watch_receive(stream, &said),
+                     VC_UNAVAILABLE);
+    assert_non_null(strstr(vc_error(), "the server is about to stop"));
+    grpc_health_v1_health_watch_close(stream);
 }
 
 static void
@@ -277,18 +313,13 @@ watches_a_stop(struct scene *s)
                                                      *other =
                                                          watch(s->channel,
                                                                "suite.Probe");
-    Grpc__Health__V1__HealthCheckResponse *said = NULL;
 
     assert_told(one, SERVING);
     assert_told(other, SERVICE_UNKNOWN);
     scene_have_done(s, stop_health);
     assert_told(one, NOT_SERVING);
-    assert_int_equal(grpc_health_v1_health_watch_receive(one, &said),
-                     VC_UNAVAILABLE);
-    assert_int_equal(grpc_health_v1_health_watch_receive(other, &said),
-                     VC_UNAVAILABLE);
-    grpc_health_v1_health_watch_close(one);
-    grpc_health_v1_health_watch_close(other);
+    assert_ends(one);
+    assert_ends(other);
     assert_health(s, "", NOT_SERVING);
 }
 
@@ -329,24 +360,47 @@ a_watch_ends_with_its_client_and_with_the_server(void **state)
     play(leaves_while_it_watches);
 }
 
+/* A session has 256 slots. */
+#define WATCHERS_EACH 250u
+#define CHANNELS      (VC_HEALTH_WATCHERS_MAX / WATCHERS_EACH + 1)
+
+static bool
+may_watch(struct scene *s)
+{
+    struct grpc_health_v1_health_watch_client_stream *stream =
+        watch(s->channel, "");
+    Grpc__Health__V1__HealthCheckResponse *said = NULL;
+    enum vc_status status = grpc_health_v1_health_watch_receive(stream, &said);
+
+    vc_message_free(said);
+    grpc_health_v1_health_watch_close(stream);
+    if (status != VC_OK)
+        assert_int_equal(status, VC_RESOURCE_EXHAUSTED);
+    return status == VC_OK;
+}
+
 static void
 watches_too_often(struct scene *s)
 {
-    struct grpc_health_v1_health_watch_client_stream
-        *streams[VC_HEALTH_WATCHERS_MAX],
-        *more;
-    Grpc__Health__V1__HealthCheckResponse *said = NULL;
+    static struct grpc_health_v1_health_watch_client_stream
+        *streams[VC_HEALTH_WATCHERS_MAX];
+    struct vc_channel *channels[CHANNELS];
 
+    for (unsigned i = 0; i < CHANNELS; i++)
+        assert_int_equal(vc_channel_open(s->runtime, s->server.target, &s->opts,
+                                         &channels[i]),
+                         VC_OK);
     for (unsigned i = 0; i < VC_HEALTH_WATCHERS_MAX; i++) {
-        streams[i] = watch(s->channel, "");
+        streams[i] = watch(channels[i / WATCHERS_EACH], "");
         assert_told(streams[i], SERVING);
     }
-    more = watch(s->channel, "");
-    assert_int_equal(grpc_health_v1_health_watch_receive(more, &said),
-                     VC_RESOURCE_EXHAUSTED);
-    grpc_health_v1_health_watch_close(more);
+    assert_false(may_watch(s));
     for (unsigned i = 0; i < VC_HEALTH_WATCHERS_MAX; i++)
         grpc_health_v1_health_watch_close(streams[i]);
+    for (unsigned i = 0; i < CHANNELS; i++)
+        vc_channel_close(channels[i]);
+    while (!may_watch(s))
+        fake_sleep_us(1000);
 }
 
 static void
@@ -354,6 +408,131 @@ those_who_watch_are_limited(void **state)
 {
     (void)state;
     play(watches_too_often);
+}
+
+/* Far more changes than a window has room for, then one that differs from
+ * them. */
+#define CHANGES 5000u
+
+static void
+change_often(void)
+{
+    for (unsigned i = 0; i < CHANGES; i++)
+        assert_int_equal(vc_health_set(the_health, "suite.Probe", i % 2 == 0),
+                         VC_OK);
+    remove_probe();
+}
+
+static void
+reads_late(struct scene *s)
+{
+    struct grpc_health_v1_health_watch_client_stream *stream =
+        watch(s->channel, "suite.Probe");
+    Grpc__Health__V1__HealthCheckResponse *said;
+    enum vc_status status;
+    int word = UNKNOWN;
+
+    assert_told(stream, SERVICE_UNKNOWN);
+    scene_have_done(s, change_often);
+    assert_in_range(await_told(stream, SERVICE_UNKNOWN), 100, CHANGES / 2);
+    scene_have_done(s, set_probe);
+    assert_told(stream, SERVING);
+
+    scene_have_done(s, change_often);
+    scene_have_done(s, set_probe);
+    scene_have_done(s, stop_health);
+    while ((status = grpc_health_v1_health_watch_receive(stream, &said)) ==
+           VC_OK) {
+        word = (int)said->status;
+        vc_message_free(said);
+    }
+    assert_int_equal(status, VC_UNAVAILABLE);
+    assert_int_equal(word, NOT_SERVING);
+    grpc_health_v1_health_watch_close(stream);
+}
+
+static void
+a_watcher_that_does_not_read_gets_the_newest_state(void **state)
+{
+    (void)state;
+    play(reads_late);
+}
+
+static atomic_bool doubt_ends;
+static pthread_t doubter;
+
+/* In the server's process, on a thread of its own. */
+static void *
+doubter_main(void *arg)
+{
+    bool serving = false;
+
+    (void)arg;
+    for (; !atomic_load(&doubt_ends); serving = !serving) {
+        assert_int_equal(vc_health_set(the_health, "suite.Probe", serving),
+                         VC_OK);
+        fake_sleep_us(3);
+    }
+    return NULL;
+}
+
+static void
+begin_to_doubt(void)
+{
+    atomic_store(&doubt_ends, false);
+    assert_int_equal(pthread_create(&doubter, NULL, doubter_main, NULL), 0);
+}
+
+static void
+doubt_no_more(void)
+{
+    atomic_store(&doubt_ends, true);
+    pthread_join(doubter, NULL);
+    assert_int_equal(vc_health_remove(the_health, "suite.Probe"), VC_OK);
+}
+
+/* Each leaves at another moment, the first ones before their handler runs; what
+ * it has got until then has changed each time. */
+static void
+watches_while_states_change(struct scene *s)
+{
+    struct grpc_health_v1_health_watch_client_stream *last;
+
+    scene_have_done(s, begin_to_doubt);
+    for (unsigned i = 0; i < 60; i++) {
+        struct grpc_health_v1_health_watch_client_stream *stream =
+            watch(s->channel, "suite.Probe");
+        int word = UNKNOWN;
+
+        fake_sleep_us(i % 20);
+        for (unsigned k = 0; k < i / 20; k++)
+            word = assert_other(stream, word);
+        grpc_health_v1_health_watch_close(stream);
+    }
+    last = watch(s->channel, "suite.Probe");
+    assert_other(last, SERVICE_UNKNOWN);
+    scene_have_done(s, doubt_no_more);
+    await_told(last, SERVICE_UNKNOWN);
+    scene_have_done(s, set_probe);
+    assert_told(last, SERVING);
+    scene_have_done(s, stop_health);
+    assert_told(last, NOT_SERVING);
+    assert_ends(last);
+}
+
+static void
+watches_end_at_any_moment_of_a_change(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= SIM_SHARE(sim_many(30)); seed++) {
+        struct scene s = {.opts = VC_CHANNEL_OPTS_INIT,
+                          .switch_every = 1 + (unsigned)(seed % 4),
+                          .act = watches_while_states_change};
+
+        s.server.add = add_health;
+        s.server.closed = free_health;
+        scene_run(&s, seed);
+    }
 }
 
 int
@@ -370,6 +549,8 @@ main(void)
             a_server_that_stops_serves_no_more_and_ends_those_who_watch),
         cmocka_unit_test(a_watch_ends_with_its_client_and_with_the_server),
         cmocka_unit_test(those_who_watch_are_limited),
+        cmocka_unit_test(a_watcher_that_does_not_read_gets_the_newest_state),
+        cmocka_unit_test(watches_end_at_any_moment_of_a_change),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

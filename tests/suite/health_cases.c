@@ -4,6 +4,9 @@
  * See tests/suite/health_cases.h. */
 #include "tests/suite/health_cases.h"
 
+#include <pthread.h>
+#include <sched.h>
+
 #include <verbcall/health.h>
 
 #include "grpc/health/v1/health.vc.h"
@@ -157,5 +160,143 @@ a_health_watch_sees_each_change_until_the_server_stops(void **state)
     assert_watched(stream, NOT_SERVING);
     assert_watch_stops(stream);
     assert_health(&f, "", NOT_SERVING);
+    stop_with_health(&f);
+}
+
+#define WATCHES 300u
+
+/* By two channels, as a session has 256 slots. */
+static void
+all_watch(struct fixture *f, struct vc_channel *second,
+          watch_stream *streams[WATCHES])
+{
+    for (unsigned i = 0; i < WATCHES; i++) {
+        streams[i] = watch(i % 2 == 0 ? f->channel : second, "");
+        assert_watched(streams[i], SERVING);
+    }
+}
+
+/* One handler blocks meanwhile, and one more thread is all there is. */
+void
+three_hundred_watches_hold_no_thread_of_handlers(void **state)
+{
+    static watch_stream *streams[WATCHES];
+    Features__Order order = features_order(1, "held");
+    struct features_end end = {.ends = 0};
+    struct vc_channel *second;
+    struct fixture f;
+
+    (void)state;
+    fixture_handler_threads = 2;
+    start_with_health(&f);
+    fixture_handler_threads = 0;
+    assert_status(VC_OK, vc_runtime_start(f.runtime));
+    order.holds = 1;
+    assert_status(VC_OK, features_work_once_async(f.channel, &order, NULL,
+                                                  features_done, &end, NULL));
+    fixture_await(&features_seen.begun, 1);
+
+    assert_status(VC_OK, vc_channel_open(f.runtime, f.target, NULL, &second));
+    all_watch(&f, second, streams);
+    assert_status(VC_OK, vc_health_set(health, "", false));
+    for (unsigned i = 0; i < WATCHES; i++)
+        assert_watched(streams[i], NOT_SERVING);
+    assert_health(&f, "", NOT_SERVING);
+    vc_health_stop(health);
+    for (unsigned i = 0; i < WATCHES; i++)
+        assert_watch_stops(streams[i]);
+
+    features_gate_open();
+    fixture_await(&end.ends, 1);
+    assert_status(VC_OK, end.status);
+    vc_channel_close(second);
+    stop_with_health(&f);
+}
+
+/* Far more changes than a window has room for. */
+#define CHANGES 6000u
+
+void
+a_watcher_that_does_not_read_gets_the_newest_state_only(void **state)
+{
+    int word = SERVICE_UNKNOWN, next;
+    watch_stream *stream;
+    unsigned n = 0;
+    struct fixture f;
+
+    (void)state;
+    start_with_health(&f);
+    stream = watch(f.channel, "features.Work");
+    assert_watched(stream, word);
+    for (unsigned i = 0; i < CHANGES; i++)
+        assert_status(VC_OK,
+                      vc_health_set(health, "features.Work", i % 2 == 0));
+    assert_status(VC_OK, vc_health_remove(health, "features.Work"));
+
+    do {
+        next = watched(stream);
+        assert_int_not_equal(word, next);
+        word = next;
+        n++;
+    } while (word != SERVICE_UNKNOWN);
+    assert_in_range(n, 1, CHANGES / 2);
+    assert_status(VC_OK, vc_health_set(health, "features.Work", true));
+    assert_watched(stream, SERVING);
+
+    grpc_health_v1_health_watch_close(stream);
+    stop_with_health(&f);
+}
+
+static atomic_bool change_ends;
+
+static void *
+change_main(void *arg)
+{
+    bool serving = false;
+
+    (void)arg;
+    while (!atomic_load(&change_ends)) {
+        assert_status(VC_OK, vc_health_set(health, "features.Work", serving));
+        serving = !serving;
+        sched_yield();
+    }
+    return NULL;
+}
+
+/* Some of them before their handler has run. */
+void
+watches_that_come_and_go_disturb_no_other(void **state)
+{
+    unsigned many = fixture_many(300, 3000);
+    watch_stream *other, *stream;
+    pthread_t thread;
+    struct fixture f;
+
+    (void)state;
+    start_with_health(&f);
+    assert_status(VC_OK, vc_runtime_start(f.runtime));
+    atomic_store(&change_ends, false);
+    other = watch(f.channel, "");
+    assert_watched(other, SERVING);
+    assert_int_equal(0, pthread_create(&thread, NULL, change_main, NULL));
+    for (unsigned i = 0; i < many; i++) {
+        stream = watch(f.channel, "features.Work");
+        for (unsigned k = 0; k < i % 4; k++)
+            watched(stream);
+        grpc_health_v1_health_watch_close(stream);
+    }
+    stream = watch(f.channel, "features.Work");
+    watched(stream);
+    atomic_store(&change_ends, true);
+    pthread_join(thread, NULL);
+
+    assert_status(VC_OK, vc_health_set(health, "", false));
+    assert_watched(other, NOT_SERVING);
+    assert_status(VC_OK, vc_health_remove(health, "features.Work"));
+    while (watched(stream) != SERVICE_UNKNOWN)
+        continue;
+    vc_health_stop(health);
+    assert_watch_stops(other);
+    assert_watch_stops(stream);
     stop_with_health(&f);
 }

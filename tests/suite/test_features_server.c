@@ -452,6 +452,10 @@ main(void)
         cmocka_unit_test(a_health_check_tells_what_the_server_has_set),
         cmocka_unit_test(
             a_health_watch_sees_each_change_until_the_server_stops),
+        cmocka_unit_test(three_hundred_watches_hold_no_thread_of_handlers),
+        cmocka_unit_test(
+            a_watcher_that_does_not_read_gets_the_newest_state_only),
+        cmocka_unit_test(watches_that_come_and_go_disturb_no_other),
         cmocka_unit_test(reflection_lists_the_services_and_their_methods),
         cmocka_unit_test(reflection_has_the_file_of_a_method),
         T(a_drained_server_ends_its_calls_and_new_ones_go_elsewhere),
