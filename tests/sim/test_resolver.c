@@ -26,6 +26,9 @@
 #define HEAL_US (4 * S)
 #define SOON_MS 40u /* between two sets of the resolver itself, at most */
 
+/* Worlds of each test with VC_TEST_LONG=1; a tenth of it with sanitizers. */
+#define LONG_SEEDS (SIM_SHARE(5u) == 5u ? 10000u : 1000u)
+
 static const char *const policies[] = {"pick_first", "round_robin",
                                        "least_request", "weighted_round_robin"};
 static const struct vc_server_opts reporting = {.size = sizeof reporting,
@@ -287,11 +290,11 @@ heal(struct world *w, unsigned but)
     servers_set(w, known[roll(w, 3)]);
 }
 
-/* So many worlds: ten thousand in a long run. */
+/* So many worlds. */
 static uint64_t
 worlds(void)
 {
-    return sim_many(SIM_SHARE(SEEDS)) * (sim_many(1) > 1 ? 5 : 1);
+    return sim_many(1) > 1 ? LONG_SEEDS : SIM_SHARE(SEEDS);
 }
 
 /* --- tests ---------------------------------------------------------------- */
