@@ -177,15 +177,19 @@ least_request(struct vc__picker *k, const struct vc__server_set *set,
                : b;
 }
 
-/* Walks the ring from the place of the call's hash to the first server that is
- * connected, or may be soon: the call then waits there. Those that fail are
- * connected again, as soon as their backoff allows. */
+/* Walks the ring from the place of the call's hash, as A42 and A76 say. The call
+ * waits for the first server of its key that is not connected, or if that fails
+ * for the second; from then on, or without a key, it takes the first that is
+ * connected, and waits only if none is. Servers on the way are connected, as
+ * soon as their backoff allows, up to the first that does not fail. */
 static unsigned
 ring_hash(const struct vc__server_set *set, const struct vc__pick *pick)
 {
-    unsigned entry = vc__ring_find(
-        set->ring, pick->key->hashed ? pick->key->hash : pick->seed);
-    unsigned size = set->ring->size, best = 0, last = UINT32_MAX;
+    bool waits = pick->key->hashed, prompts = true;
+    unsigned entry =
+        vc__ring_find(set->ring, waits ? pick->key->hash : pick->seed);
+    unsigned first = vc__ring_server(set->ring, entry);
+    unsigned size = set->ring->size, best = first, last = UINT32_MAX;
     enum vc__suits suits = VC__SUITS_SAME_FAILING;
 
     for (unsigned i = 0; i < size; i++) {
@@ -195,11 +199,13 @@ ring_hash(const struct vc__server_set *set, const struct vc__pick *pick)
         if (at == last)
             continue;
         s = vc__suits_of(set->sub[at], pick);
-        if (s == VC__SUITS || s == VC__SUITS_SOON)
+        if (s == VC__SUITS || (s == VC__SUITS_SOON && waits))
             return at;
-        if (s >= VC__SUITS_EJECTED)
+        if (prompts && s > VC__SUITS_SAME)
             vc__pool_prompt(set->sub[at]->pool, pick->service, pick->now);
-        if (s < suits || last == UINT32_MAX) {
+        prompts &= s >= VC__SUITS_EJECTED || s == VC__SUITS_SAME;
+        waits &= at == first;
+        if (s < suits) {
             suits = s;
             best = at;
         }

@@ -110,9 +110,8 @@ picker_rig_fresh(enum vc__policy policy)
 
 /* Returns the number of the server that is chosen. */
 static unsigned
-pick_of(const struct vc__pool *before, uint64_t seed, uint64_t hash)
+pick_of(const struct vc__pool *before, uint64_t seed, struct vc__pick_key key)
 {
-    struct vc__pick_key key = {.hashed = true, .hash = hash};
     const struct vc__pick pick = {.service = &service,
                                   .before = before,
                                   .now = 1,
@@ -125,13 +124,14 @@ pick_of(const struct vc__pool *before, uint64_t seed, uint64_t hash)
 unsigned
 rig_pick_after(const struct vc__pool *before, uint64_t seed)
 {
-    return pick_of(before, seed, seed);
+    return pick_of(before, seed, (struct vc__pick_key){.hashed = false});
 }
 
 unsigned
 rig_pick_hash(const struct vc__pool *before, uint64_t hash)
 {
-    return pick_of(before, 1, hash);
+    return pick_of(before, 1,
+                   (struct vc__pick_key){.hashed = true, .hash = hash});
 }
 
 uint64_t

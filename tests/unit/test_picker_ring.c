@@ -168,6 +168,112 @@ a_failing_server_that_is_passed_is_connected_again(void **state)
     assert_false(picker_rig_was_prompted(0));
 }
 
+/* The servers in the order in which a walk from this hash meets them. */
+static void
+walk(uint64_t hash, unsigned met[RIG_N])
+{
+    unsigned entry = vc__ring_find(rig.set->ring, hash), n = 0;
+    bool seen[RIG_N] = {false};
+
+    for (; n < RIG_N; entry = (entry + 1) % rig.set->ring->size) {
+        unsigned at = vc__ring_server(rig.set->ring, entry);
+
+        if (!seen[at])
+            met[n++] = at;
+        seen[at] = true;
+    }
+}
+
+/* The choice of a call with this hash when the servers that its walk meets have
+ * these states. Each may be connected. Returns the place in the walk. */
+static unsigned
+walk_to(const enum vc__pool_health states[RIG_N], uint64_t hash,
+        unsigned met[RIG_N])
+{
+    unsigned chosen, i = 0;
+
+    ring_begin();
+    walk(hash, met);
+    for (unsigned k = 0; k < RIG_N; k++) {
+        rig_health(met[k], states[k]);
+        rig_promptable(met[k]);
+    }
+    chosen = rig_pick_hash(NULL, hash);
+    while (met[i] != chosen)
+        i++;
+    return i;
+}
+
+#define READY      VC__POOL_READY
+#define IDLE       VC__POOL_IDLE
+#define CONNECTING VC__POOL_CONNECTING
+#define FAILING    VC__POOL_FAILING
+
+/* The walk of A42. `prompted` is of the servers that it has connected; one
+ * that is chosen is connected by its call. */
+static void
+a_call_waits_for_the_first_two_servers_of_its_key_and_for_no_others(
+    void **state)
+{
+    static const struct {
+        enum vc__pool_health states[RIG_N];
+        unsigned chosen;
+        const char *prompted;
+    } rows[] = {
+        {{READY, READY, READY, READY, READY}, 0, "....."},
+        {{IDLE, READY, READY, READY, READY}, 0, "....."},
+        {{CONNECTING, READY, READY, READY, READY}, 0, "....."},
+        {{FAILING, READY, READY, READY, READY}, 1, "p...."},
+        {{FAILING, IDLE, READY, READY, READY}, 1, "p...."},
+        {{FAILING, CONNECTING, READY, READY, READY}, 1, "p...."},
+        {{FAILING, FAILING, READY, READY, READY}, 2, "pp..."},
+        {{FAILING, FAILING, IDLE, READY, READY}, 3, "ppp.."},
+        {{FAILING, FAILING, IDLE, IDLE, READY}, 4, "ppp.."},
+        {{FAILING, FAILING, IDLE, FAILING, READY}, 4, "ppp.."},
+        {{FAILING, FAILING, FAILING, IDLE, READY}, 4, "pppp."},
+        {{FAILING, FAILING, IDLE, FAILING, IDLE}, 2, "ppp.."},
+        {{FAILING, FAILING, FAILING, FAILING, FAILING}, 0, "ppppp"},
+    };
+    uint64_t seed = 3;
+    unsigned met[RIG_N];
+
+    (void)state;
+    for (unsigned n = 0; n < 20; n++) {
+        uint64_t hash = rig_random(&seed);
+
+        for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++) {
+            assert_int_equal(rows[i].chosen,
+                             walk_to(rows[i].states, hash, met));
+            for (unsigned k = 0; k < RIG_N; k++)
+                assert_int_equal(rows[i].prompted[k] == 'p',
+                                 picker_rig_was_prompted(met[k]));
+        }
+    }
+}
+
+/* A76: the walk begins at a random place. */
+static void
+a_call_without_a_key_takes_one_that_is_connected_and_connects_another(
+    void **state)
+{
+    uint64_t seed = 3;
+    unsigned prompted;
+
+    (void)state;
+    for (unsigned n = 0; n < 200; n++) {
+        ring_begin();
+        rig_health_all(IDLE);
+        rig_health(n % RIG_N, READY);
+        for (unsigned i = 0; i < RIG_N; i++)
+            rig_promptable(i);
+        assert_int_equal(n % RIG_N, rig_pick_after(NULL, rig_random(&seed)));
+        prompted = 0;
+        for (unsigned i = 0; i < RIG_N; i++)
+            prompted += picker_rig_was_prompted(i);
+        assert_in_range(prompted, 0, 1);
+    }
+}
+
 /* The ring without the last server, which leaves. */
 static struct owners
 owners_without_last(void)
@@ -240,6 +346,8 @@ main(void)
         T(a_further_attempt_goes_to_the_next_on_the_ring),
         T(idle_servers_are_not_connected_before_they_are_chosen),
         T(a_failing_server_that_is_passed_is_connected_again),
+        T(a_call_waits_for_the_first_two_servers_of_its_key_and_for_no_others),
+        T(a_call_without_a_key_takes_one_that_is_connected_and_connects_another),
         T(when_a_server_leaves_only_its_keys_move),
         T(a_server_that_has_moved_keeps_its_keys),
     };
