@@ -461,6 +461,23 @@ more_callers_than_slots_wait_for_their_turn(void **state)
 
 /* --- channels ---------------------------------------------------------- */
 
+/* Calls at a time, on one connection, that are too many for it. */
+static void
+calls_at_a_time(struct fixture *f)
+{
+    struct load loads[40];
+
+    for (unsigned i = 0; i < 40; i++) {
+        loads[i] = (struct load){.channel = f->channel};
+        assert_int_equal(
+            0, pthread_create(&loads[i].thread, NULL, sleep_once, &loads[i]));
+    }
+    for (unsigned i = 0; i < 40; i++) {
+        pthread_join(loads[i].thread, NULL);
+        assert_int_equal(1, loads[i].good);
+    }
+}
+
 static uint64_t
 links_made(struct vc_runtime *runtime)
 {
@@ -468,6 +485,27 @@ links_made(struct vc_runtime *runtime)
 
     vc_runtime_counters(runtime, &c);
     return c.links_made;
+}
+
+/* At vc:// others are made by better transports, too. */
+static void
+a_busy_connection_gets_others_up_to_the_limit(void **state)
+{
+    struct fixture f;
+    uint64_t due;
+
+    (void)state;
+    if (strcmp(fixture_scheme(), "vc") == 0)
+        skip();
+    fixture_start(&f, 1, NULL, VC_CHANNEL_OPTS(.max_links = 2));
+    assert_status(VC_OK, fixture_echo(f.channel, 1, 1));
+    assert_int_equal(1, links_made(f.runtime));
+    due = fixture_ms() + 10000;
+    while (links_made(f.runtime) < 2 && fixture_ms() < due)
+        calls_at_a_time(&f);
+    calls_at_a_time(&f);
+    assert_int_equal(2, links_made(f.runtime));
+    fixture_stop(&f);
 }
 
 static void
@@ -564,6 +602,7 @@ main(void)
         T(very_many_calls_of_four_threads_are_all_right),
         cmocka_unit_test(a_server_of_two_threads_serves_two_channels),
         T(more_callers_than_slots_wait_for_their_turn),
+        cmocka_unit_test(a_busy_connection_gets_others_up_to_the_limit),
         cmocka_unit_test(a_channel_reconnects_after_its_server_came_back),
         T(connecting_before_the_first_call_is_possible),
         T(a_client_with_library_threads_works_too),
