@@ -26,28 +26,46 @@
 
 /* --- weighted_round_robin --------------------------------------------------- */
 
+/* Each of n calls to servers of these weights goes to one of them; each gets
+ * its share within 5 %. */
 static void
-shares_are_by_the_weights(void **state)
+calls_shared(const char *policy, const unsigned weights[SERVERS], unsigned n)
 {
-    static const unsigned weights[SERVERS] = {1, 2, 5};
-    unsigned share = fixture_many(800, 100000) / 8;
+    unsigned share = n / (weights[0] + weights[1] + weights[2]);
     uint64_t before[SERVERS];
     static struct app_fleet f;
 
-    (void)state;
     app_fleet_begin(&f);
     for (unsigned i = 0; i < SERVERS; i++)
         app_endpoints[i].weight = weights[i];
-    app_fleet_open(&f, VC_CHANNEL_OPTS(.policy = "weighted_round_robin"));
+    app_fleet_open(&f, VC_CHANNEL_OPTS(.policy = policy));
     app_ready_await(&f, SERVERS);
     for (unsigned i = 0; i < SERVERS; i++)
         before[i] = app_served_by(&f, i);
-    app_echo(&f, 8 * share);
+    app_echo(&f, n);
     for (unsigned i = 0; i < SERVERS; i++)
         assert_in_range(app_served_by(&f, i) - before[i],
                         share * weights[i] * 95 / 100,
                         share * weights[i] * 105 / 100);
     app_fleet_end(&f);
+}
+
+static void
+shares_are_by_the_weights(void **state)
+{
+    (void)state;
+    calls_shared("weighted_round_robin", (unsigned[]){1, 2, 5},
+                 fixture_many(800, 100000));
+}
+
+/* By default test_features_balance has fewer calls of it. */
+static void
+shares_of_very_many_calls_are_equal_by_round_robin(void **state)
+{
+    (void)state;
+    if (fixture_many(0, 1) == 0)
+        skip();
+    calls_shared("round_robin", (unsigned[]){1, 1, 1}, 100000);
 }
 
 /* --- weighted_round_robin by load reports -------------------------------------- */
@@ -254,7 +272,8 @@ no_reply_gets_too_long_by_its_report(void **state)
 
 /* --- ring_hash --------------------------------------------------------------- */
 
-/* Makes one call for user k, or a stream. */
+/* Makes one call for user k, or a stream. It has a second value of the key, each
+ * time another, which does not count. */
 static void
 user_call(struct app_fleet *f, unsigned k, bool streams)
 {
@@ -262,15 +281,18 @@ user_call(struct app_fleet *f, unsigned k, bool streams)
     struct suite_streams_talk_client_stream *stream;
     struct vc_call_opts opts = VC_CALL_OPTS_INIT;
     Suite__EchoReply *reply;
+    static char second = 'a';
     char user[20];
     const struct vc_metadata metadata[] = {
         {.key = "other", .value = "x", .length = 1},
         {.key = "user-id",
          .value = user,
-         .length = (size_t)snprintf(user, sizeof user, "user-%u", k)}};
+         .length = (size_t)snprintf(user, sizeof user, "user-%u", k)},
+        {.key = "user-id", .value = &second, .length = 1}};
 
+    second = second == 'z' ? 'a' : (char)(second + 1);
     opts.metadata = metadata;
-    opts.n_metadata = 2;
+    opts.n_metadata = 3;
     request.tag = 10 + k;
     if (!streams) {
         assert_status(VC_OK,
@@ -482,6 +504,14 @@ load_stop(struct load *l, const char *policy)
                  atomic_load(&l->failed), atomic_load(&l->calls), l->text);
 }
 
+/* Waits for n more calls. */
+static void
+load_await(struct load *l, unsigned n)
+{
+    for (unsigned at = atomic_load(&l->calls); n > 0; n -= n < 500 ? n : 500)
+        fixture_await(&l->calls, at += n < 500 ? n : 500);
+}
+
 /* Without the policy it would get a third of them. */
 static void
 by_least_request_a_slow_server_gets_few_calls(void **state)
@@ -539,7 +569,8 @@ weights_change_while_threads_call(void **state)
     app_fleet_end(&f);
 }
 
-/* Each of two servers is drained and closed while four threads call. */
+/* Each of two servers is drained and closed while four threads call: 1,500
+ * calls by each policy, or 100,500. */
 static void
 draining_loses_no_call_by_any_policy(void **state)
 {
@@ -547,6 +578,8 @@ draining_loses_no_call_by_any_policy(void **state)
         "pick_first",    "round_robin", "weighted_round_robin",
         "least_request", "ring_hash",   "priority",
         "nearest",       "own:best"};
+
+    unsigned part = fixture_many(500, 33500);
 
     (void)state;
     for (unsigned p = 0; p < 8; p++) {
@@ -559,12 +592,12 @@ draining_loses_no_call_by_any_policy(void **state)
         app_fleet_open(&f, VC_CHANNEL_OPTS(.policy = policies[p]));
         load_start(&l, &f);
         for (unsigned i = 0; i + 1 < SERVERS; i++) {
-            fixture_await(&l.calls, atomic_load(&l.calls) + 500);
+            load_await(&l, part);
             assert_status(VC_OK,
                           vc_server_drain(f.servers[i].server, NULL, 10000));
             app_server_stop(&f, i);
         }
-        fixture_await(&l.calls, atomic_load(&l.calls) + 500);
+        load_await(&l, part);
         load_stop(&l, policies[p]);
         app_fleet_end(&f);
     }
@@ -577,6 +610,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         T(shares_are_by_the_weights),
+        T(shares_of_very_many_calls_are_equal_by_round_robin),
         T(calls_go_by_what_the_servers_say),
         T(a_channel_may_ignore_reports),
         T(calls_go_by_what_the_servers_measure),
