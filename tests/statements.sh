@@ -2,9 +2,9 @@
 # SPDX-FileCopyrightText: 2026 Verbcall authors
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# tests/statements.sh [FILE]: checks that the tables of doc/rdma_cm.md, or of FILE, name tests that exist. Prints each row
-# without an answer, each test that does not exist, each number of a missing statement that is not in the list at the end, and
-# each entry of that list that no row needs.
+# tests/statements.sh [FILE]: checks that the tables of doc/rdma_cm.md, or of FILE, name tests that exist. Rows begin with a name and
+# a number. Prints each row without an answer, each test that does not exist, each number of a missing statement that is not in the
+# list at the end, and each entry of that list that no row needs.
 set -u
 
 cd -- "$(dirname -- "$0")/.." || exit 1
@@ -14,7 +14,7 @@ trap 'rm -rf "$scratch"' EXIT
 
 # "STATEMENT<tab>ANSWER" for each row; the numbers must increase by one.
 awk -F ' *[|] *' '
-    /^\| [a-z_]+ [0-9]+ \|/ {
+    /^\| [A-Za-z_]+[0-9]* [0-9]+ \|/ {
         split($2, id, " ")
         if (id[2] != last[id[1]] + 1)
             print "statement " $2 " is out of its order" > "/dev/stderr"
