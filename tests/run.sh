@@ -206,7 +206,7 @@ each_timed()
 run_timed()
 {
     VC_TEST_JOBS=
-    [ "$1" = tsan ] || VC_TEST_JOBS=$(($(getconf _NPROCESSORS_ONLN) * 3))
+    [ "$1" = tsan ] || VC_TEST_JOBS=$(($(getconf _NPROCESSORS_ONLN) * 2))
     export VC_TEST_JOBS
     run_native "$@"
 }
