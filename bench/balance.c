@@ -1,16 +1,25 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Blocking calls of 64 bytes through a channel with one or many servers, all in
- * this process and on one thread, for bench/balance.sh, which counts
- * instructions: run balance one|list|app POLICY COUNT one: a channel to one
- * server; list: to 100 by a list: target; app: to 100 that a resolver of this
- * program names. */
+ * Blocking calls of 64 bytes through a channel with one or many servers, for
+ * bench/balance.sh, which counts instructions: run `balance KIND POLICY COUNT`.
+ *
+ * | KIND    | the channel leads to                                    |
+ * |---------|---------------------------------------------------------|
+ * | one     | one server                                              |
+ * | list    | 100, by a list: target                                  |
+ * | outlier | the same, and looks for outliers                        |
+ * | app     | 100 that a resolver of this program names               |
+ * | single  | one that a resolver of this program names               |
+ *
+ * Both ends run on one thread, and the library starts none: otherwise the
+ * number of instructions depends on which thread is first. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include <verbcall/outlier.h>
 #include <verbcall/resolver.h>
 
 #include "bench.vc.h"
@@ -62,19 +71,19 @@ servers_open(unsigned n)
 
 /* --- the channel --------------------------------------------------------- */
 
-/* open() of the resolver: names all servers. */
+/* open() of the resolver: names all servers, or, for "app:single", the first. */
 static enum vc_status
 app_open(struct vc_resolver *r, const char *target, void **state)
 {
     struct vc_endpoint endpoints[SERVERS];
 
-    (void)target;
     *state = r;
     for (unsigned i = 0; i < SERVERS; i++) {
         endpoints[i] = (struct vc_endpoint)VC_ENDPOINT_INIT;
         endpoints[i].target = targets[i];
     }
-    return vc_resolver_set(r, endpoints, SERVERS);
+    return vc_resolver_set(r, endpoints,
+                           strcmp(target, "app:single") == 0 ? 1 : SERVERS);
 }
 
 static void
@@ -90,28 +99,43 @@ static const struct vc_resolver_type app_type = {
     .close = app_close,
 };
 
-static enum vc_status
-channel_open(const char *kind, const char *policy, struct vc_channel **channel)
+/* The target of a channel of this kind, or NULL. */
+static const char *
+target_of(const char *kind)
 {
-    static char list[5 + SERVERS * NAME] = "list:";
-    const char *target = list;
-    enum vc_status status = vc_resolver_register(&app_type);
+    static char list[5 + SERVERS * NAME];
 
-    if (status != VC_OK)
-        return status;
+    strcpy(list, "list:");
     for (unsigned i = 0; i < SERVERS; i++) {
         strcat(list, i > 0 ? "," : "");
         strcat(list, targets[i]);
     }
     if (strcmp(kind, "one") == 0)
-        target = targets[0];
-    else if (strcmp(kind, "app") == 0)
-        target = "app:";
-    return vc_channel_open(runtime, target,
-                           VC_CHANNEL_OPTS(.policy = policy,
-                                           .keepalive_ms = VC_KEEPALIVE_OFF,
-                                           .idle_timeout_ms = 3600000),
-                           channel);
+        return targets[0];
+    if (strcmp(kind, "app") == 0)
+        return "app:";
+    if (strcmp(kind, "single") == 0)
+        return "app:single";
+    return strcmp(kind, "list") == 0 || strcmp(kind, "outlier") == 0 ? list
+                                                                     : NULL;
+}
+
+static enum vc_status
+channel_open(const char *kind, const char *policy, struct vc_channel **channel)
+{
+    struct vc_outlier_opts outlier = VC_OUTLIER_OPTS_INIT;
+    struct vc_channel_opts opts = VC_CHANNEL_OPTS_INIT;
+    enum vc_status status = vc_resolver_register(&app_type);
+
+    if (status != VC_OK)
+        return status;
+    outlier.interval_ms = 3600000;
+    opts.policy = policy;
+    opts.keepalive_ms = VC_KEEPALIVE_OFF;
+    opts.idle_timeout_ms = 3600000;
+    if (strcmp(kind, "outlier") == 0)
+        opts.outlier = &outlier;
+    return vc_channel_open(runtime, target_of(kind), &opts, channel);
 }
 
 static enum vc_status
@@ -158,11 +182,14 @@ main(int argc, char **argv)
     uint64_t count;
     int result = 0;
 
-    if (argc != 4 || !number_parse(argv[3], 1, MAX_COUNT, &count)) {
-        fprintf(stderr, "usage: balance one|list|app POLICY COUNT\n");
+    if (argc != 4 || target_of(argv[1]) == NULL ||
+        !number_parse(argv[3], 1, MAX_COUNT, &count)) {
+        fprintf(stderr,
+                "usage: balance one|list|outlier|app|single POLICY COUNT\n");
         return 2;
     }
-    if (vc_runtime_new(NULL, &runtime) != VC_OK ||
+    if (vc_runtime_new(VC_RUNTIME_OPTS(.threads = VC_THREADS_NONE), &runtime) !=
+            VC_OK ||
         servers_open(SERVERS) != VC_OK ||
         channel_open(argv[1], argv[2], &channel) != VC_OK)
         return fail();

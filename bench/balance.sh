@@ -7,37 +7,31 @@ set -u
 # shellcheck source=bench/common.sh
 . "$(dirname -- "$0")/common.sh"
 
+most=60 # instructions that a choice may take
+
 usage()
 {
-    cat <<'END'
+    cat <<END
 usage: sh bench/balance.sh
 Makes blocking calls of 64 bytes over inproc, both ends on one thread, under callgrind: to one server, and
-to 100 by a list: target and by a resolver of the program. Builds Verbcall and installs what is missing.
+through channels that choose. Builds Verbcall and installs what is missing.
 Prints lines of name and value, instructions per call:
-  one                        a channel to one server
-  list_POLICY, app_POLICY    to 100, by a list, and by a resolver
-  ..._over_one               what it takes more
-What polls is left out (the engine, its queues and its clock, and inproc's poll()), as the number of its
-turns depends on the host. It may run beside other programs.
+  one                    a channel to one server
+  KIND_POLICY_over_one   what a call takes more where the channel has 100 servers by a list: target (list),
+                         by one with outlier detection (outlier), by a resolver of the program (app), or
+                         one server by such a resolver (single)
+It may run beside other programs. Exit status: 0 when none of these is more than $most, otherwise 1.
 END
 }
 
 short=1000 long=6000 # calls in the two runs under callgrind
 
-# count KIND POLICY CALLS: instructions of a whole run, but for what polls. callgrind writes a name once, with a number.
+# count KIND POLICY CALLS: instructions of a whole run
 count()
 {
     LD_LIBRARY_PATH="$build/.libs" timeout 600 valgrind -q --tool=callgrind --callgrind-out-file=bench/balance.out \
         bench/.libs/balance "$1" "$2" "$3" >/dev/null || die "balance $* failed"
-    awk '/^c?fn=/ {
-            split($1, part, /[()]/)
-            if (NF > 1) name[part[2]] = $2
-            if (/^fn=/) fn = name[part[2]]
-            next
-        }
-        /^calls=/ { getline; next } # of the called function
-        /^[-+*0-9]/ && fn !~ /^(engine_|inproc_on_poll|_*cds_|epoll_wait|read$|write$|clock_gettime)/ { sum += $2 }
-        END { printf "%d\n", sum }' bench/balance.out
+    sed -n 's/^totals: //p' bench/balance.out
 }
 
 # per_call KIND POLICY
@@ -52,12 +46,15 @@ bench_prepare 'build callgrind'
 vc_build "$build" && vc_make "$build" bench/balance || die 'it does not build'
 cd "$build" || exit 1
 
+result=0
 one=$(per_call one round_robin) || exit 1
 echo "one $one"
-for policy in round_robin weighted_round_robin pick_first; do
-    for kind in list app; do
-        this=$(per_call "$kind" "$policy") || exit 1
-        echo "${kind}_$policy $this"
-        echo "${kind}_${policy}_over_one $((this - one))"
-    done
+for which in list_round_robin list_weighted_round_robin list_pick_first app_round_robin app_weighted_round_robin app_pick_first \
+    single_round_robin outlier_round_robin; do
+    this=$(per_call "${which%%_*}" "${which#*_}") || exit 1
+    over=$((this - one))
+    echo "${which}_over_one $over"
+    [ "$over" -le "$most" ] || result=1
 done
+[ "$result" = 0 ] || echo "bench: a choice takes more than $most instructions" >&2
+exit "$result"
