@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <urcu-bp.h>
 
 #include "rpc/balance/custom.h"
 #include "rpc/balance/resolver.h"
@@ -185,7 +184,7 @@ set_publish(struct vc__changes *ch, struct vc__server_set *set,
     if (nowhere != NULL)
         vc__subchannel_hold(nowhere);
     pthread_mutex_unlock(&ch->lock);
-    synchronize_rcu();
+    vc__rcu_await();
     vc__custom_settle(ch->servers->picker.custom);
     set_drop(ch, former, tally);
     vc__server_set_free(former);
@@ -286,7 +285,7 @@ vc__changes_policy(struct vc__changes *ch, enum vc__policy policy)
         atomic_store_explicit(&k->policy, policy, memory_order_relaxed);
         vc__picker_moved(k, former, set);
         pthread_mutex_unlock(&ch->lock);
-        synchronize_rcu();
+        vc__rcu_await();
         /* Acquire: pairs with vc__subchannel_hold(), as in set_drop(). */
         for (unsigned i = 0; i < former->n; i++)
             atomic_load_explicit(&former->sub[i]->users, memory_order_acquire);
@@ -394,6 +393,7 @@ vc__changes_open(struct vc__servers *sv, struct vc__progress *progress,
     if (status != VC_OK)
         return status;
     vc__servers_init(sv, progress);
+    sv->holds = true;
     sv->changes = changes_new(sv, target, opts);
     if (sv->changes == NULL)
         return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");

@@ -140,7 +140,9 @@ vc__ejections_begin(struct vc__servers *sv,
     ej->task.run = ejections_run;
     vc__waiter_init(&ej->stopped);
     sv->ejections = ej;
-    sv->bars = true;
+    sv->holds = true;
+    if (sv->changes == NULL)
+        atomic_init(&sv->look_at, VC__FOREVER);
     vc__engine_post(sv->engine, &ej->task);
     return true;
 }

@@ -221,8 +221,10 @@ vc__picker_pick(struct vc__picker *k, const struct vc__server_set *set,
     const struct vc__stride *stride;
     unsigned at = 0;
 
-    if (set->n == 1 && set->custom == NULL) /* or none is known yet */
+    if (set->n == 1 && set->custom == NULL) { /* or none is known yet */
+        whole_set(k, true);
         return set->sub[0];
+    }
     switch (atomic_load_explicit(&k->policy, memory_order_relaxed)) {
     case VC__POLICY_PICK_FIRST:
         at = pick_first(k, set, pick);

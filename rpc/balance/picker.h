@@ -11,8 +11,8 @@
  * critical section of RCU, or under the lock of the changes. See
  * doc/balancing.md.
  *
- * Called by: servers.c (pick, quick, elsewhere), servers.h (quick), changes.c
- * (moved). */
+ * Called by: servers.c (pick, elsewhere), servers.h (quick), changes.c (moved).
+ */
 #ifndef VC_RPC_PICKER_H
 #define VC_RPC_PICKER_H
 
@@ -41,8 +41,8 @@ struct vc__subchannel *vc__picker_pick(struct vc__picker *k,
 /* The usual choice, in few instructions: pick_first's server, or the next in
  * turn of round_robin and weighted_round_robin while all are connected. NULL if
  * that one does not suit, or for another policy: then vc__picker_pick()
- * chooses. For a set whose servers are never barred. Always inlined: the
- * compiler finds it too long for that, and a call costs as much again. */
+ * chooses. Always inlined: the compiler finds it too long for that, and a call
+ * costs as much again. */
 static inline __attribute__((always_inline)) struct vc__subchannel *
 vc__picker_quick(struct vc__picker *k, const struct vc__server_set *set,
                  const struct vc__pool *before)
@@ -56,7 +56,8 @@ vc__picker_quick(struct vc__picker *k, const struct vc__server_set *set,
 
     if (policy == VC__POLICY_PICK_FIRST) {
         at = atomic_load_explicit(&k->at, memory_order_relaxed);
-        s = at < set->n ? set->sub[at] : NULL;
+        if (at >= set->n) /* the set has changed */
+            return NULL;
     } else if (policy <= VC__POLICY_WEIGHTED_ROUND_ROBIN &&
                atomic_load_explicit(&k->whole, memory_order_relaxed)) {
         stride = vc__server_set_stride(set);
@@ -64,12 +65,12 @@ vc__picker_quick(struct vc__picker *k, const struct vc__server_set *set,
                  ? vc__stride_next(stride, &k->at)
                  : atomic_fetch_add_explicit(&k->at, 1, memory_order_relaxed) %
                        set->n;
-        s = set->sub[at];
     } else {
         return NULL;
     }
-    if (s != NULL && s->pool != before &&
-        vc__pool_health(s->pool) == VC__POOL_READY)
+    s = set->sub[at];
+    if (s->pool != before && vc__pool_health(s->pool) == VC__POOL_READY &&
+        vc__subchannel_bars(s) == 0)
         return s;
     /* Has vc__picker_pick() look at all of them. */
     if (policy != VC__POLICY_PICK_FIRST)

@@ -6,7 +6,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <urcu-bp.h>
 
 #include "rpc/balance/changes.h"
 #include "rpc/balance/custom.h"
@@ -205,7 +204,8 @@ static bool
 one_fails(struct vc__servers *sv, const struct vc__server_set *set,
           uint64_t now)
 {
-    /* Relaxed, as below: if two threads look, the resolver asks once. */
+    /* Relaxed, as below and in vc__servers_quick(): if two threads look, the
+     * resolver asks once. */
     if (now < atomic_load_explicit(&sv->look_at, memory_order_relaxed))
         return false;
     atomic_store_explicit(&sv->look_at, now + LOOK_US, memory_order_relaxed);
@@ -217,46 +217,26 @@ one_fails(struct vc__servers *sv, const struct vc__server_set *set,
 }
 
 struct vc__subchannel *
-vc__servers_quick_held(struct vc__servers *sv, const struct vc__pool *before,
-                       uint64_t now)
-{
-    const struct vc__server_set *set;
-    struct vc__subchannel *s;
-    bool again;
-
-    rcu_read_lock();
-    /* Acquire: pairs with the store in set_publish() of changes.c. */
-    set = atomic_load_explicit(&sv->set, memory_order_acquire);
-    s = vc__picker_quick(&sv->picker, set, before);
-    again = s != NULL && one_fails(sv, set, now);
-    if (s != NULL)
-        vc__subchannel_hold(s); /* last: as below */
-    rcu_read_unlock();
-    if (again)
-        vc__changes_again(sv->changes, now);
-    return s;
-}
-
-struct vc__subchannel *
 vc__servers_pick(struct vc__servers *sv, const struct vc__pick *pick,
                  struct vc__subchannel **held)
 {
     const struct vc__server_set *set;
+    struct urcu_bp_reader *reader;
     struct vc__subchannel *s;
     bool again;
 
     *held = NULL;
-    if (sv->changes == NULL && sv->ejections == NULL)
+    if (!sv->holds)
         return vc__picker_pick(
             &sv->picker, atomic_load_explicit(&sv->set, memory_order_relaxed),
             pick);
-    rcu_read_lock();
+    reader = vc__rcu_lock();
     /* Acquire: pairs with the store in set_publish() of changes.c. */
     set = atomic_load_explicit(&sv->set, memory_order_acquire);
     s = vc__picker_pick(&sv->picker, set, pick);
     again = sv->changes != NULL && one_fails(sv, set, pick->now);
     vc__subchannel_hold(s); /* last: for ThreadSanitizer it ends the section */
-    rcu_read_unlock();
+    vc__rcu_unlock(reader);
     if (again)
         vc__changes_again(sv->changes, pick->now);
     *held = s;

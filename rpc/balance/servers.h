@@ -4,11 +4,12 @@
  * The servers of a channel: one, a list that stays as it is, or those that a
  * resolver names at the time (rpc/balance/changes.h). Any thread.
  *
- * Called by: rpc/client/channel.c (open, place, pick, quick, quick_held,
- * elsewhere, connect, describe, count, shut, cancel, close), ejections.c
- * (enter, exit), loads.c (enter, exit), servers.c (enter, exit, init, add,
- * shut, close), changes.c (init, add, close), rpc/client/attempt.c (judge),
- * rpc/client/attempts.c (judge), rpc/client/stream_client.c (judge). */
+ * Called by: rpc/client/channel.c (open, place, pick, elsewhere, connect,
+ * describe, count, shut, cancel, close), ejections.c (enter, exit), loads.c
+ * (enter, exit), servers.c (enter, exit, init, add, shut, close), changes.c
+ * (init, add, close), rpc/client/channel.h (quick), rpc/client/attempt.c
+ * (judge), rpc/client/attempts.c (judge), rpc/client/stream_client.c (judge).
+ */
 #ifndef VC_RPC_SERVERS_H
 #define VC_RPC_SERVERS_H
 
@@ -16,6 +17,7 @@
 #include "rpc/balance/server_set.h"
 #include "rpc/balance/subchannel.h"
 #include "rpc/balance/target_opts.h"
+#include "transport/core/rcu.h"
 #include "transport/core/waiter.h"
 
 struct vc__changes;
@@ -37,12 +39,14 @@ struct vc__servers {
     struct vc__picker picker;
     char *label;          /* of this program, or NULL */
     char *health_service; /* whose health is watched; or NULL */
-    bool bars;            /* servers that are connected may be barred */
+    bool holds;           /* a choice holds the server, and is under RCU: there
+                             are changes or ejections */
 
     atomic_uint alive; /* subchannels, and the channel until it closes */
     struct vc__waiter no_more; /* done by the last */
     atomic_bool used;          /* a client was made */
-    _Atomic(uint64_t) look_at; /* for the resolver: when to look at all again */
+    _Atomic(uint64_t) look_at; /* for the resolver: when to look at all again;
+                                  VC__FOREVER: there is none */
 };
 
 /* Opens the servers of a fixed target: "list:", or one server. The picker's
@@ -78,24 +82,37 @@ struct vc__subchannel *vc__servers_pick(struct vc__servers *sv,
                                         const struct vc__pick *pick,
                                         struct vc__subchannel **held);
 
-/* The usual choice among servers that never change, or NULL: see
- * vc__picker_quick(). Nothing must be put. */
-static inline struct vc__subchannel *
-vc__servers_quick(struct vc__servers *sv, const struct vc__pool *before)
+/* The usual choice, in few instructions, as vc__picker_quick(). NULL: then
+ * vc__servers_pick() chooses. *held is NULL before, and as of vc__servers_pick()
+ * then. Called when an attempt starts. */
+static inline __attribute__((always_inline)) struct vc__subchannel *
+vc__servers_quick(struct vc__servers *sv, const struct vc__pool *before,
+                  uint64_t now, struct vc__subchannel **held)
 {
-    if (sv->changes != NULL || sv->bars)
-        return NULL;
-    return vc__picker_quick(
-        &sv->picker, atomic_load_explicit(&sv->set, memory_order_relaxed),
-        before);
-}
+    struct urcu_bp_reader *reader;
+    struct vc__subchannel *s;
 
-/* The usual choice among servers that may change and are never barred, or NULL:
- * the caller must put it, as *held of vc__servers_pick(). Called by
- * vc__channel_pick(). */
-struct vc__subchannel *vc__servers_quick_held(struct vc__servers *sv,
-                                              const struct vc__pool *before,
-                                              uint64_t now);
+    if (!sv->holds)
+        return vc__picker_quick(
+            &sv->picker, atomic_load_explicit(&sv->set, memory_order_relaxed),
+            before);
+    /* one_fails() of servers.c is due: a hint. */
+    if (now >= atomic_load_explicit(&sv->look_at, memory_order_relaxed))
+        return NULL;
+    reader = vc__rcu_enter();
+    if (reader == NULL)
+        return NULL;
+    /* Acquire: pairs with the store in set_publish() of changes.c. */
+    s = vc__picker_quick(&sv->picker,
+                         atomic_load_explicit(&sv->set, memory_order_acquire),
+                         before);
+    if (s != NULL) {
+        vc__subchannel_hold(s); /* last: as in vc__servers_pick() */
+        *held = s;
+    }
+    vc__rcu_exit(reader);
+    return s;
+}
 
 /* An attempt at a server that the picker gave has ended, well or not: counts it
  * if outliers are looked for. Called when the server has replied, was lost, or

@@ -533,10 +533,8 @@ vc__attempt_start(struct vc__attempt *u, uint64_t now, uint64_t due)
 {
     struct vc__send *send = u->request.send;
 
-    u->client = vc__channel_client(u->channel, u->service);
-    if (u->client == NULL)
-        u->client = vc__channel_pick(u->channel, u->service, u->before, now,
-                                     &u->key, &u->held);
+    u->client = vc__channel_pick_quick(u->channel, u->service, u->before, now,
+                                       &u->key, &u->held);
     if (u->client == NULL) {
         u->before = NULL; /* it may be gone */
         u->answered = true;

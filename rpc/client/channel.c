@@ -128,7 +128,6 @@ balance_opts_take(struct vc_channel *c, const struct vc_channel_opts *opts,
         status = vc__health_name_check(opts->health_service);
     if (status != VC_OK)
         return status;
-    c->servers.bars = opts->health_service != NULL;
     return option_text_copy(&c->servers.health_service, opts->health_service) &&
                    option_text_copy(&c->servers.label, opts->label) &&
                    option_text_copy(&c->hash_metadata, opts->hash_metadata)
@@ -337,7 +336,7 @@ channel_random(struct vc_channel *c)
 }
 
 /* For vc__channel_pick(), if there is a choice. */
-__attribute__((noinline)) static struct vc__subchannel *
+static struct vc__subchannel *
 subchannel_pick(struct vc_channel *c, const struct vc_service *service,
                 const struct vc__pool *before, uint64_t now,
                 struct vc__pick_key *key, struct vc__subchannel **held)
@@ -383,26 +382,31 @@ vc__channel_elsewhere(struct vc_channel *c, const struct vc__pool *before,
 }
 
 struct vc__client *
-vc__channel_pick(struct vc_channel *c, const struct vc_service *service,
-                 const struct vc__pool *before, uint64_t now,
-                 struct vc__pick_key *key, struct vc__subchannel **held)
+vc__channel_client_of(struct vc_channel *c, struct vc__subchannel *s,
+                      const struct vc_service *service,
+                      struct vc__subchannel **held)
 {
-    struct vc__subchannel *s = c->servers.only;
-    struct vc__client *client;
+    struct vc__client *client =
+        vc__subchannel_client(s, service, &c->client_opts);
 
-    *held = NULL;
-    if (s == NULL)
-        s = vc__servers_quick(&c->servers, before);
-    if (s == NULL && c->servers.changes != NULL && !c->servers.bars)
-        s = *held = vc__servers_quick_held(&c->servers, before, now);
-    if (s == NULL)
-        s = subchannel_pick(c, service, before, now, key, held);
-    client = vc__subchannel_client(s, service, &c->client_opts);
     if (client == NULL && *held != NULL) {
         vc__subchannel_put(*held);
         *held = NULL;
     }
     return client;
+}
+
+struct vc__client *
+vc__channel_pick(struct vc_channel *c, const struct vc_service *service,
+                 const struct vc__pool *before, uint64_t now,
+                 struct vc__pick_key *key, struct vc__subchannel **held)
+{
+    struct vc__subchannel *s = c->servers.only;
+
+    *held = NULL;
+    if (s == NULL)
+        s = subchannel_pick(c, service, before, now, key, held);
+    return vc__channel_client_of(c, s, service, held);
 }
 
 uint32_t

@@ -5,10 +5,10 @@
  * common. Any thread.
  *
  * Called by: call.c (call_ms), method_config.c (call_ms), method_config.h
- * (call_ms), attempt.c (pick, client, hash, request_max), stream_open.c (pick,
- * hash, request_max), attempts.c (elsewhere, lost, count), stream_again.c
- * (elsewhere, lost, count), channel_intercept.c (was_used), many files (enter,
- * leave). */
+ * (call_ms), stream_open.c (pick, hash, request_max), channel.c (client_of),
+ * attempt.c (pick_quick, hash, request_max), attempts.c (elsewhere, lost,
+ * count), stream_again.c (elsewhere, lost, count), channel_intercept.c
+ * (was_used), many files (enter, leave). */
 #ifndef VC_RPC_CHANNEL_H
 #define VC_RPC_CHANNEL_H
 
@@ -109,20 +109,33 @@ struct vc__client *vc__channel_pick(struct vc_channel *c,
                                     struct vc__pick_key *key,
                                     struct vc__subchannel **held);
 
-/* The same in few instructions for a channel with one server whose newest
- * client is of this service, which is not held; NULL: vc__channel_pick()
- * chooses. */
+/* The client of a service at the server that was chosen, for vc__channel_pick()
+ * and vc__channel_pick_quick(); NULL and *held as of these. */
+struct vc__client *vc__channel_client_of(struct vc_channel *c,
+                                         struct vc__subchannel *s,
+                                         const struct vc_service *service,
+                                         struct vc__subchannel **held);
+
+/* As vc__channel_pick(), in few instructions where the choice is the usual one
+ * (rpc/balance/servers.h) and the newest client there is of this service. *held
+ * is NULL before. Called when an attempt starts. */
 static inline struct vc__client *
-vc__channel_client(struct vc_channel *c, const struct vc_service *service)
+vc__channel_pick_quick(struct vc_channel *c, const struct vc_service *service,
+                       const struct vc__pool *before, uint64_t now,
+                       struct vc__pick_key *key, struct vc__subchannel **held)
 {
     struct vc__subchannel *s = c->servers.only;
     struct vc__client *client;
 
     if (s == NULL)
-        return NULL;
+        s = vc__servers_quick(&c->servers, before, now, held);
+    if (s == NULL)
+        return vc__channel_pick(c, service, before, now, key, held);
     /* Acquire: pairs with the store in client_make() of subchannel.c. */
     client = atomic_load_explicit(&s->clients, memory_order_acquire);
-    return client != NULL && client->service == service ? client : NULL;
+    return client != NULL && client->service == service
+               ? client
+               : vc__channel_client_of(c, s, service, held);
 }
 
 /* For the policy ring_hash: the hash of the metadata that the option

@@ -127,6 +127,15 @@ rig_pick_after(const struct vc__pool *before, uint64_t seed)
     return pick_of(before, seed, (struct vc__pick_key){.hashed = false});
 }
 
+int
+rig_pick_quick(const struct vc__pool *before)
+{
+    const struct vc__subchannel *s =
+        vc__picker_quick(&rig.picker, rig.set, before);
+
+    return s == NULL ? -1 : (int)(s - rig.subs);
+}
+
 unsigned
 rig_pick_hash(const struct vc__pool *before, uint64_t hash)
 {

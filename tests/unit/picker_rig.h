@@ -45,6 +45,8 @@ bool picker_rig_was_prompted(unsigned i);
 
 /* The choice of an attempt; before: where the one before went, or NULL. */
 unsigned rig_pick_after(const struct vc__pool *before, uint64_t seed);
+/* vc__picker_quick(); -1: it leaves the choice to vc__picker_pick(). */
+int rig_pick_quick(const struct vc__pool *before);
 /* The choice of a call with this hash. */
 unsigned rig_pick_hash(const struct vc__pool *before, uint64_t hash);
 /* Makes n choices of first attempts, with random seeds and hashes. */
