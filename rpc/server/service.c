@@ -135,7 +135,8 @@ vc__service_put(struct vc__service_entry *e)
 }
 
 /* True for the services that say whether a server is alive, and what it serves:
- * they are answered even under overload. Asked by service_entry_new(). */
+ * they are answered even under overload, and when all handler threads but one
+ * block. Asked by service_entry_new(). */
 static bool
 is_never_shed(const struct vc_service *service)
 {
@@ -143,12 +144,12 @@ is_never_shed(const struct vc_service *service)
            strcmp(service->name, "verbcall.reflection.v1.Reflection") == 0;
 }
 
-/* flags: VC_METHOD_*. in_turn: handlers never begin on threads of their own.
- * Called by service_entry_new(). */
+/* flags: VC_METHOD_*. on_engine: handlers never begin on threads of their own,
+ * however long earlier ones took. Called by service_entry_new(). */
 static void
-method_init(struct vc__method_state *m, uint32_t flags, bool in_turn)
+method_init(struct vc__method_state *m, uint32_t flags, bool on_engine)
 {
-    if (in_turn)
+    if (on_engine)
         vc__habit_fix(&m->habit, VC__HABIT_NEVER);
     else if (flags & VC_METHOD_BLOCKING)
         vc__habit_fix(&m->habit, VC__HABIT_ALWAYS);
@@ -203,7 +204,8 @@ service_entry_new(const struct vc__services *t,
     e->service = service;
     e->exempt = exempt;
     for (unsigned i = 0; i < service->n_methods; i++)
-        method_init(&e->methods_state[i], service->methods[i].flags, in_turn);
+        method_init(&e->methods_state[i], service->methods[i].flags,
+                    in_turn || exempt);
     if (!methods_copy(e, methods, size) ||
         !adaptives_make(e, in_turn || exempt ? 0 : t->adaptive_limit)) {
         entry_free(e);

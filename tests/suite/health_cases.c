@@ -6,8 +6,11 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <time.h>
 
+#include <verbcall/counters.h>
 #include <verbcall/health.h>
+#include <verbcall/interceptor.h>
 
 #include "grpc/health/v1/health.vc.h"
 #include "tests/suite/feature.h"
@@ -210,6 +213,72 @@ three_hundred_watches_hold_no_thread_of_handlers(void **state)
     fixture_await(&end.ends, 1);
     assert_status(VC_OK, end.status);
     vc_channel_close(second);
+    stop_with_health(&f);
+}
+
+static struct vc_runtime *slow_runtime; /* NULL: calls are not slow */
+
+static uint64_t
+handlers_left(void)
+{
+    struct vc_counters counters = VC_COUNTERS_INIT;
+
+    vc_runtime_counters(slow_runtime, &counters);
+    return counters.handlers_left;
+}
+
+/* Sleeps on the handler's thread until another thread has its engine. */
+static enum vc_status
+slow_start(struct vc_interception *call, void **state, void *arg)
+{
+    const struct timespec pause = {.tv_nsec = 1000000};
+
+    (void)call;
+    (void)state;
+    (void)arg;
+    while (slow_runtime != NULL && handlers_left() == 0)
+        nanosleep(&pause, NULL);
+    return VC_OK;
+}
+
+static void
+add_slow_health(struct vc_server *server)
+{
+    struct vc_interceptor slow = VC_INTERCEPTOR_INIT;
+
+    slow.start = slow_start;
+    add_health(server);
+    assert_status(VC_OK, vc_server_intercept(server, &slow));
+}
+
+/* As when its thread was not on a processor for a while: the method must not
+ * count as one that blocks, whose handlers wait for a thread. */
+void
+a_health_check_that_was_slow_once_keeps_no_later_one_waiting(void **state)
+{
+    Features__Order order = features_order(1, "held");
+    struct features_end end = {.ends = 0};
+    struct fixture f;
+
+    (void)state;
+    fixture_add = add_slow_health;
+    fixture_handler_threads = 2;
+    features_start(&f, NULL, NULL);
+    fixture_handler_threads = 0;
+    assert_status(VC_OK, vc_runtime_start(f.runtime));
+    slow_runtime = f.server_runtime;
+    assert_health(&f, "", SERVING);
+    slow_runtime = NULL;
+    order.holds = 1;
+    assert_status(VC_OK, features_work_once_async(f.channel, &order, NULL,
+                                                  features_done, &end, NULL));
+    fixture_await(&features_seen.begun, 1);
+
+    assert_health(&f, "", SERVING);
+
+    features_gate_open();
+    fixture_await(&end.ends, 1);
+    assert_status(VC_OK, end.status);
     stop_with_health(&f);
 }
 

@@ -454,6 +454,8 @@ main(void)
             a_health_watch_sees_each_change_until_the_server_stops),
         cmocka_unit_test(three_hundred_watches_hold_no_thread_of_handlers),
         cmocka_unit_test(
+            a_health_check_that_was_slow_once_keeps_no_later_one_waiting),
+        cmocka_unit_test(
             a_watcher_that_does_not_read_gets_the_newest_state_only),
         cmocka_unit_test(watches_that_come_and_go_disturb_no_other),
         cmocka_unit_test(reflection_lists_the_services_and_their_methods),
