@@ -41,6 +41,15 @@ extern _Thread_local struct urcu_bp_reader **vc__rcu_reader
 extern atomic_uint vc__rcu_left;
 #endif
 
+/* Returns where the section of r is. liburcu does not align its entries as
+ * their type says (128 bytes), so they must not be used by that type. */
+static inline unsigned long *
+vc__rcu_section(struct urcu_bp_reader *r)
+{
+    return (unsigned long *)(void *)((char *)r +
+                                     offsetof(struct urcu_bp_reader, ctr));
+}
+
 /* Begins a critical section, for vc__rcu_exit(). NULL: the thread does not know
  * where its entry is, or is in a section: then vc__rcu_lock() begins one. */
 static inline struct urcu_bp_reader *
@@ -48,9 +57,9 @@ vc__rcu_enter(void)
 {
     struct urcu_bp_reader *r = *vc__rcu_reader;
 
-    if (r == NULL || (r->ctr & URCU_BP_GP_CTR_NEST_MASK) != 0)
+    if (r == NULL || (*vc__rcu_section(r) & URCU_BP_GP_CTR_NEST_MASK) != 0)
         return NULL;
-    CMM_STORE_SHARED(r->ctr, CMM_LOAD_SHARED(urcu_bp_gp.ctr));
+    CMM_STORE_SHARED(*vc__rcu_section(r), CMM_LOAD_SHARED(urcu_bp_gp.ctr));
     cmm_barrier(); /* what is read in the section is read after that */
     return r;
 }
@@ -63,7 +72,8 @@ vc__rcu_exit(struct urcu_bp_reader *r)
     atomic_fetch_add_explicit(&vc__rcu_left, 1, memory_order_release);
 #endif
     cmm_barrier(); /* what was read in the section was read before this */
-    CMM_STORE_SHARED(r->ctr, 0); /* liburcu leaves its phase there, unused */
+    /* liburcu leaves its phase there, unused. */
+    CMM_STORE_SHARED(*vc__rcu_section(r), 0);
     cmm_barrier(); /* a lock that is taken next is not part of it */
 }
 
