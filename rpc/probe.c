@@ -29,8 +29,9 @@ static const struct vc__options report_kind = {
 
 /* --- the target ----------------------------------------------------------- */
 
-/* For probe_target_take(): sets *out to the RDMA transport. VC_INVALID_ARGUMENT
- * if the target is of another transport; VC_UNIMPLEMENTED without RDMA. */
+/* For probe_target_take(): sets *out to the target's transport, for vc:// to
+ * that of rdma://. VC_INVALID_ARGUMENT if that is not over RDMA;
+ * VC_UNIMPLEMENTED without RDMA. */
 static enum vc_status
 transport_of(const struct vc__target *target, const char *text,
              const struct vc__transport **out)
@@ -38,17 +39,18 @@ transport_of(const struct vc__target *target, const char *text,
     const struct vc__transport *rdma = vc__transport_find("rdma", 4);
 
     if (target->transport != NULL && target->transport->ask == NULL)
-        return vc__fail(VC_INVALID_ARGUMENT,
-                        "target \"%.100s\": a probe works only over RDMA: give "
-                        "an rdma:// or vc:// target, and for others open a "
-                        "channel and call vc_channel_connect()",
-                        text);
+        return vc__fail(
+            VC_INVALID_ARGUMENT,
+            "target \"%.100s\": a probe works only over RDMA: give "
+            "an rdma://, rdma+ib:// or vc:// target, and for others open a "
+            "channel and call vc_channel_connect()",
+            text);
     if (rdma == NULL)
         return vc__fail(VC_UNIMPLEMENTED,
                         "target \"%.100s\" cannot be probed: this library was "
                         "built without RDMA (configure --without-rdma)",
                         text);
-    *out = rdma;
+    *out = target->transport != NULL ? target->transport : rdma;
     return VC_OK;
 }
 
@@ -187,7 +189,8 @@ probe_run(const struct vc__transport *transport,
     vc__addr_text((const struct sockaddr *)addr, r->address);
     r->request_data = transport->hello_max;
     if (status == VC_OK)
-        status = transport->ask(addr, hello, sizeof hello, timeout_ms, &asked);
+        status = transport->ask(transport, addr, hello, sizeof hello,
+                                timeout_ms, &asked);
     report_make(r, &asked);
     if (status == VC_OK && r->answer == VC_PROBE_NOBODY)
         return vc__fail(VC_UNAVAILABLE,

@@ -199,6 +199,8 @@ struct vc__transport {
     bool local;         /* targets are SCHEME:NAME or SCHEME:///PATH */
     bool no_loopback;   /* its devices have no loopback addresses */
 
+    int port_space; /* of rdma_cm; other transports have none */
+
     enum vc__count made; /* counter of its links that came up */
 
     /* Most bytes of a hello, an accept and a reject. */
@@ -284,15 +286,16 @@ struct vc__transport {
      * has it yet. */
     const struct vc__bulk *bulk;
 
-    /* Connects to an address, sends this data, and disconnects at once, all in
-     * the calling thread: no engine and no context is needed. It blocks for
-     * timeout_ms at most, besides the time that the system takes to open a
-     * device. NULL if the transport cannot do this. VC_OK: out->answered is
-     * true. Any thread.
+    /* Connects to an address by `transport`, which has this table, sends this
+     * data, and disconnects at once, all in the calling thread: no engine and
+     * no context is needed. It blocks for timeout_ms at most, besides the time
+     * that the system takes to open a device. NULL if the transport cannot do
+     * this. VC_OK: out->answered is true. Any thread.
      * VC_UNAVAILABLE        no device, no route, or no answer in time
      * VC_PERMISSION_DENIED  this user may not
      * VC_RESOURCE_EXHAUSTED no memory or descriptors */
-    enum vc_status (*ask)(const struct sockaddr_storage *addr, const void *data,
+    enum vc_status (*ask)(const struct vc__transport *transport,
+                          const struct sockaddr_storage *addr, const void *data,
                           size_t len, uint32_t timeout_ms,
                           struct vc__asked *out);
 

@@ -28,7 +28,8 @@ fail_target(const char *text, const char *why)
 {
     return vc__fail(VC_INVALID_ARGUMENT,
                     "target \"%.100s\": %s; write vc://HOST:PORT, "
-                    "rdma://HOST:PORT, tcp://HOST:PORT (an IPv6 address as "
+                    "rdma://HOST:PORT, rdma+ib://HOST:PORT, tcp://HOST:PORT "
+                    "(an IPv6 address as "
                     "[::1]), shm:NAME, shm:///PATH or inproc://NAME; a client "
                     "also list:TARGET,..., file:///PATH, dns:///NAME:PORT, or "
                     "a scheme of vc_resolver_register()",
@@ -41,7 +42,7 @@ static enum vc_status
 fail_scheme(const char *text)
 {
 #ifdef VC_WITHOUT_RDMA
-    if (strncmp(text, "rdma:", 5) == 0)
+    if (strncmp(text, "rdma:", 5) == 0 || strncmp(text, "rdma+ib:", 8) == 0)
         return fail_target(text, "this library was built without RDMA "
                                  "(configure --without-rdma)");
 #endif

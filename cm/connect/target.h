@@ -34,8 +34,8 @@ struct vc__target {
                         this is the first (cm/connect/addresses.h); or NULL */
 };
 
-/* Parses "vc://HOST:PORT", "rdma://HOST:PORT" or "tcp://HOST:PORT", with
- * "[IPV6]" as HOST. "inproc://NAME" gives a host without a port; so do
+/* Parses "vc://HOST:PORT", "rdma://HOST:PORT", "rdma+ib://HOST:PORT" or
+ * "tcp://HOST:PORT", with "[IPV6]" as HOST. "inproc://NAME" gives a host without a port; so do
  * "shm:///PATH" (host "/PATH") and "shm:NAME" (host "@NAME"). text may be NULL.
  * VC_INVALID_ARGUMENT  with a text that says what is wrong */
 enum vc_status vc__target_parse(struct vc__target *target, const char *text);

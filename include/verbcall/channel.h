@@ -199,6 +199,8 @@ struct vc_channel_opts {
  * - "rdma://HOST:PORT": HOST is a name, an IPv4 address or an [IPv6 address], a
  *   link-local one with its interface: "rdma://[fe80::1%eth0]:7471". It is no
  *   loopback address, as RDMA reaches none.
+ * - "rdma+ib://HOST:PORT": a server that listens there, in the port space
+ *   RDMA_PS_IB of rdma_create_id(3) instead of RDMA_PS_TCP; else as rdma://.
  * - "tcp://HOST:PORT": the same over TCP.
  * - "shm:NAME" or "shm:///PATH": a process of this host, through shared memory
  *   (at a NAME, of this user or of root: any user may take a free one).

@@ -267,6 +267,10 @@ VC_API enum vc_status vc_server_load_set(struct vc_server *server,
  * - "rdma://ADDRESS:PORT": a numeric address of an RDMA device; [::] for all
  *   addresses of both families, 0.0.0.0 for those of IPv4, port 0 for one that
  *   the system picks (see vc_server_port()).
+ * - "rdma+ib://ADDRESS:PORT": the same in the port space RDMA_PS_IB of
+ *   rdma_create_id(3), whose ports are others than those of rdma://. For hosts
+ *   where the ports of RDMA_PS_TCP are used up or not to be used. An address is
+ *   an IP address there, too.
  * - "tcp://ADDRESS:PORT": the same over TCP. A connection without the hello of
  *   a client within 2 s is closed. When more than 256 wait for theirs, the one
  *   that has waited longest is closed. Both are counted in hellos_missed.

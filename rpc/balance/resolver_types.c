@@ -18,8 +18,8 @@
 #define SCHEME_MAX 15u
 
 /* What vc_channel_open() reads itself. */
-static const char *const own_schemes[] = {"vc",   "rdma",   "tcp",    "shm",
-                                          "list", "inproc", "rdma+ud"};
+static const char *const own_schemes[] = {
+    "vc", "rdma", "tcp", "shm", "list", "inproc", "rdma+ib", "rdma+ud"};
 
 /* The modules that the library loads: no scheme loads any other. */
 static const struct {

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Programs that use rdma_cm without Verbcall: rping, ib_send_lat and
- * rdma_client. Our listener rejects them, and other clients are not affected.
+ * Programs that use rdma_cm without Verbcall: rping, ib_send_lat, rdma_client,
+ * and ucmatose in both port spaces of connections. Our listener rejects them, and other clients are not affected.
  * Our client reports that their servers are not Verbcall servers. */
 #include "tests/suite/fixture.h"
 
@@ -60,6 +60,16 @@ program_start(const char *words)
     return pid;
 }
 
+/* Puts the fixture's address, which has room for this, into the port space
+ * RDMA_PS_IB. */
+static void
+into_ib(struct fixture *f)
+{
+    memmove(f->target + strlen("rdma+ib"), f->target + strlen("rdma"),
+            strlen(f->target + strlen("rdma")) + 1);
+    memcpy(f->target, "rdma+ib", strlen("rdma+ib"));
+}
+
 /* Gets the number of connection requests that the server has received, and of
  * those it rejected because they had no hello. */
 static void
@@ -75,7 +85,8 @@ requests_count(struct fixture *f, uint64_t *requests, uint64_t *refused)
 /* Calls continue while the program runs. The program reaches the listener, is
  * rejected because of its private data, and ends without success. */
 static void
-turned_away(const char *name, const char *before_addr, const char *after)
+turned_away(const char *name, const char *before_addr, const char *after,
+            bool by_ib)
 {
     struct fixture f;
     char words[200];
@@ -87,6 +98,10 @@ turned_away(const char *name, const char *before_addr, const char *after)
         skip();
     fixture_start(&f, 1, NULL, NULL);
     assert_status(VC_OK, fixture_echo(f.channel, 10, 1));
+    if (by_ib) {
+        into_ib(&f);
+        assert_status(VC_OK, vc_server_listen(f.server, f.target));
+    }
     requests_count(&f, &requests, &refused);
     assert_int_equal(requests, 1); /* the channel's request */
     assert_int_equal(refused, 0);
@@ -115,27 +130,35 @@ static void
 rping_is_turned_away_and_nobody_else_notices(void **state)
 {
     (void)state;
-    turned_away("rping", "rping -c -a", "-C 1");
+    turned_away("rping", "rping -c -a", "-C 1", false);
 }
 
 static void
 ib_send_lat_is_turned_away_and_nobody_else_notices(void **state)
 {
     (void)state;
-    turned_away("ib_send_lat", "ib_send_lat -R -n 10", "");
+    turned_away("ib_send_lat", "ib_send_lat -R -n 10", "", false);
 }
 
 static void
 rdma_client_is_turned_away_and_nobody_else_notices(void **state)
 {
     (void)state;
-    turned_away("rdma_client", "rdma_client -s", "");
+    turned_away("rdma_client", "rdma_client -s", "", false);
+}
+
+static void
+ucmatose_is_turned_away_in_both_port_spaces(void **state)
+{
+    (void)state;
+    turned_away("ucmatose", "ucmatose -s", "-C 1", false);
+    turned_away("ucmatose", "ucmatose -s", "-C 1 -P ib", true);
 }
 
 /* Connects our client to a foreign server, as soon as that listens. */
 static void
 at_a_foreign_server(const char *name, const char *before_addr,
-                    const char *after)
+                    const char *after, bool by_ib)
 {
     struct vc_channel_opts opts = VC_CHANNEL_OPTS_INIT;
     struct fixture f = {0};
@@ -150,6 +173,8 @@ at_a_foreign_server(const char *name, const char *before_addr,
     pid = program_start(words);
     opts.connect_timeout_ms = PROGRAM_MS; /* the same limit for both */
     fixture_target(FOREIGN_PORT, f.target);
+    if (by_ib)
+        into_ib(&f);
     fixture_start_client(&f, &opts);
     do {
         status = vc_channel_connect(f.channel, &suite_probe_service);
@@ -168,14 +193,22 @@ static void
 a_call_to_rping_ends_with_a_reason(void **state)
 {
     (void)state;
-    at_a_foreign_server("rping", "rping -s -a", "-C 1");
+    at_a_foreign_server("rping", "rping -s -a", "-C 1", false);
 }
 
 static void
 a_call_to_rdma_server_ends_with_a_reason(void **state)
 {
     (void)state;
-    at_a_foreign_server("rdma_server", "rdma_server -s", "");
+    at_a_foreign_server("rdma_server", "rdma_server -s", "", false);
+}
+
+static void
+a_call_to_ucmatose_ends_with_a_reason_in_both_port_spaces(void **state)
+{
+    (void)state;
+    at_a_foreign_server("ucmatose", "ucmatose -b", "-C 1", false);
+    at_a_foreign_server("ucmatose", "ucmatose -b", "-C 1 -P ib", true);
 }
 
 int
@@ -185,8 +218,11 @@ main(void)
         cmocka_unit_test(rping_is_turned_away_and_nobody_else_notices),
         cmocka_unit_test(ib_send_lat_is_turned_away_and_nobody_else_notices),
         cmocka_unit_test(rdma_client_is_turned_away_and_nobody_else_notices),
+        cmocka_unit_test(ucmatose_is_turned_away_in_both_port_spaces),
         cmocka_unit_test(a_call_to_rping_ends_with_a_reason),
         cmocka_unit_test(a_call_to_rdma_server_ends_with_a_reason),
+        cmocka_unit_test(
+            a_call_to_ucmatose_ends_with_a_reason_in_both_port_spaces),
     };
 
     return fixture_main(tests);

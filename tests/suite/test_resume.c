@@ -104,7 +104,7 @@ struct caller {
     char text[256]; /* of the first call that failed */
 };
 
-/* A pool gives up after three links in a row that brought no reply. So a call
+/* A pool gives up after three links in a row without a reply. So a call
  * must begin and succeed between any two errors. */
 static atomic_uint made;               /* errors */
 static atomic_uint good;               /* those that such a call has followed,

@@ -59,9 +59,9 @@ static void
 its_text_is_what_was_parsed(void **state)
 {
     static const char *const texts[] = {
-        "vc://10.9.0.1:7471", "rdma://a.example:1", "tcp://[fd09::1]:65535",
-        "tcp://127.0.0.1:80", "shm:greeter",        "shm:///run/greeter",
-        "inproc://greeter-1",
+        "vc://10.9.0.1:7471",   "rdma://a.example:1", "tcp://[fd09::1]:65535",
+        "rdma+ib://10.9.0.1:1", "tcp://127.0.0.1:80", "shm:greeter",
+        "shm:///run/greeter",   "inproc://greeter-1",
     };
 
     (void)state;

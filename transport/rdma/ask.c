@@ -252,7 +252,8 @@ ask_end(struct ask *a)
 }
 
 enum vc_status
-vc__rdma_ask(const struct sockaddr_storage *addr, const void *data, size_t len,
+vc__rdma_ask(const struct vc__transport *transport,
+             const struct sockaddr_storage *addr, const void *data, size_t len,
              uint32_t timeout_ms, struct vc__asked *out)
 {
     struct ask a = {.due = vc__after_ms(vc__now(), timeout_ms), .out = out};
@@ -262,7 +263,8 @@ vc__rdma_ask(const struct sockaddr_storage *addr, const void *data, size_t len,
     vc__addr_text((const struct sockaddr *)addr, a.peer);
     vc__device_list_read();
     vc__device_list_expect();
-    err = vc__rdma_errno(rdma_create_id(NULL, &a.id, NULL, RDMA_PS_TCP));
+    err = vc__rdma_errno(rdma_create_id(
+        NULL, &a.id, NULL, (enum rdma_port_space)transport->port_space));
     if (err != 0)
         return vc__rdma_fail_channel(err);
     status = address_resolve(&a, addr);

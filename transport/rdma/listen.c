@@ -232,9 +232,9 @@ vc__rdma_listen(struct vc__ear *ear, const struct sockaddr *addr)
         return fail_forbidden(vc__addr_text(addr, text), node);
     vc__device_list_expect();
     r->handler.event = listen_on_event;
-    err = vc__rdma_errno(
-        rdma_create_id(vc__rdma_context_of(ear->context)->channel, &r->id,
-                       &r->handler, RDMA_PS_TCP));
+    err = vc__rdma_errno(rdma_create_id(
+        vc__rdma_context_of(ear->context)->channel, &r->id, &r->handler,
+        (enum rdma_port_space)ear->context->transport->port_space));
     if (err != 0)
         return rdma_fail_bind(addr, "make an id to listen", err);
     status = bind_and_listen(r, addr);

@@ -280,39 +280,35 @@ rdma_wire_describe(const struct vc__wire *w, char *out, size_t size)
                  (unsigned)rw->qp.qp->qp_num, (unsigned)rw->qp.max_inline);
 }
 
+/* What the two tables share. The limits are those of rdma_connect(3),
+ * rdma_accept(3) and rdma_reject(3) for RDMA_PS_TCP; with IP addresses those of
+ * RDMA_PS_IB are the same. */
+#define RDMA_TRANSPORT                                                         \
+    .no_loopback = true, .made = VC__COUNT_links_made_rdma, .hello_max = 56,   \
+    .accept_max = 196, .reject_max = 148,                                      \
+    .context_size = sizeof(struct vc__rdma_context),                           \
+    .wire_size = sizeof(struct vc__rdma_wire),                                 \
+    .ear_size = sizeof(struct vc__rdma_ear), .open = vc__rdma_open,            \
+    .close = vc__rdma_close, .dial = vc__rdma_dial, .take = vc__rdma_take,     \
+    .prepare = vc__rdma_prepare, .hello = vc__rdma_hello,                      \
+    .accept = vc__rdma_accept, .confirm = vc__rdma_confirm,                    \
+    .leave = vc__rdma_leave, .fini = vc__rdma_fini,                            \
+    .reserve = rdma_wire_reserve, .commit = rdma_wire_commit,                  \
+    .retire = rdma_wire_retire, .host_is_up = "its adapter answers",           \
+    .probe = rdma_wire_probe, .proven = rdma_wire_proven,                      \
+    .describe = rdma_wire_describe, .promise = rdma_wire_promise,              \
+    .release = rdma_wire_release, .ask = vc__rdma_ask,                         \
+    .listen = vc__rdma_listen, .unlisten = vc__rdma_unlisten,                  \
+    .port = vc__rdma_port, .reject = vc__rdma_reject
+
 const struct vc__transport vc__rdma = {
+    RDMA_TRANSPORT,
     .scheme = "rdma",
-    .no_loopback = true,
-    .made = VC__COUNT_links_made_rdma,
-    /* rdma_connect(3), rdma_accept(3) and rdma_reject(3), for RDMA_PS_TCP. */
-    .hello_max = 56,
-    .accept_max = 196,
-    .reject_max = 148,
-    .context_size = sizeof(struct vc__rdma_context),
-    .wire_size = sizeof(struct vc__rdma_wire),
-    .ear_size = sizeof(struct vc__rdma_ear),
-    .open = vc__rdma_open,
-    .close = vc__rdma_close,
-    .dial = vc__rdma_dial,
-    .take = vc__rdma_take,
-    .prepare = vc__rdma_prepare,
-    .hello = vc__rdma_hello,
-    .accept = vc__rdma_accept,
-    .confirm = vc__rdma_confirm,
-    .leave = vc__rdma_leave,
-    .fini = vc__rdma_fini,
-    .reserve = rdma_wire_reserve,
-    .commit = rdma_wire_commit,
-    .retire = rdma_wire_retire,
-    .host_is_up = "its adapter answers",
-    .probe = rdma_wire_probe,
-    .proven = rdma_wire_proven,
-    .describe = rdma_wire_describe,
-    .promise = rdma_wire_promise,
-    .release = rdma_wire_release,
-    .ask = vc__rdma_ask,
-    .listen = vc__rdma_listen,
-    .unlisten = vc__rdma_unlisten,
-    .port = vc__rdma_port,
-    .reject = vc__rdma_reject,
+    .port_space = RDMA_PS_TCP,
+};
+
+const struct vc__transport vc__rdma_ib = {
+    RDMA_TRANSPORT,
+    .scheme = "rdma+ib",
+    .port_space = RDMA_PS_IB,
 };

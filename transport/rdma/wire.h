@@ -47,7 +47,7 @@ vc__rdma_wire_of(struct vc__wire *w)
     return caa_container_of(w, struct vc__rdma_wire, wire);
 }
 
-/* What follows are entries of the table vc__rdma. Their results are those of
+/* What follows are entries of the tables vc__rdma and vc__rdma_ib. Their results are those of
  * the table. The link layer calls them through wire->transport, on the holder
  * of the wire's engine: prepare from link_io.c, fini and leave from link.c,
  * fini also from link_accept.c after an accept that failed (all in cm/link).
@@ -79,7 +79,8 @@ enum vc_status vc__rdma_confirm(struct vc__wire *w);
 /* ask.c. Called by rpc/probe.c on the program's thread, which it blocks. VC_OK:
  * the peer's host has answered, and *out is filled in. Otherwise *out has what
  * was found out before the failure. */
-enum vc_status vc__rdma_ask(const struct sockaddr_storage *addr,
+enum vc_status vc__rdma_ask(const struct vc__transport *transport,
+                            const struct sockaddr_storage *addr,
                             const void *data, size_t len, uint32_t timeout_ms,
                             struct vc__asked *out);
 

@@ -188,9 +188,9 @@ vc__rdma_dial(struct vc__wire *w, uint32_t timeout_ms)
     /* rdma_cm times out a little before the link's timer, as its error has the
      * cause. */
     r->resolve_ms = timeout_ms - timeout_ms / 4;
-    err =
-        vc__rdma_errno(rdma_create_id(vc__rdma_context_of(w->context)->channel,
-                                      &r->id, &r->handler, RDMA_PS_TCP));
+    err = vc__rdma_errno(rdma_create_id(
+        vc__rdma_context_of(w->context)->channel, &r->id, &r->handler,
+        (enum rdma_port_space)w->context->transport->port_space));
     if (err != 0)
         return wire_connect_fail_errno(w, "make a connection id", err);
     r->owned = true;
