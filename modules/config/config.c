@@ -34,7 +34,7 @@ throttling_read(struct vc__config_reader *r, const struct vc__config_at *at)
         return vc__config_fail(r, max.value == NULL ? &max : &ratio,
                                "is missing");
     if (!vc__config_number(r, &max, 1, TOKENS_MAX, &tokens) ||
-        !vc__config_decimal(r, &ratio, &gives))
+        !vc__config_decimal(r, &ratio, true, &gives))
         return false;
     gives = gives * THOUSAND + 1e-9;
     if (gives < 1)
@@ -46,7 +46,7 @@ throttling_read(struct vc__config_reader *r, const struct vc__config_at *at)
     return true;
 }
 
-/* healthCheckConfig: no server is asked by its health service here. */
+/* healthCheckConfig: health is watched by an option of the channel only. */
 static bool
 health_check_read(struct vc__config_reader *r, const struct vc__config_at *at)
 {
@@ -56,8 +56,9 @@ health_check_read(struct vc__config_reader *r, const struct vc__config_at *at)
         return at->value == NULL;
     return service.value == NULL ||
            vc__config_fail(r, &service,
-                           "is not supported: channels do not ask the health "
-                           "service of their servers; remove it");
+                           "is not supported: health is watched by the "
+                           "channel's option health_service; set that, and "
+                           "remove this");
 }
 
 static bool

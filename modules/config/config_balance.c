@@ -41,8 +41,6 @@ nothing_read(struct vc__config_reader *r, const struct vc__config_at *at)
     return true;
 }
 
-#define DAY_MS 86400000u
-
 /* For weighted_read(): a period in milliseconds, from `least` to a day, as an
  * option of verbcall/load.h. *out stays as it is if there is none. */
 static bool
@@ -56,7 +54,7 @@ load_period_read(struct vc__config_reader *r, const struct vc__config_at *at,
         return false;
     if (period.value == NULL)
         return true;
-    ms = ns / 1000000;
+    ms = ns / NS_PER_MS;
     if (ms < least || ms > DAY_MS)
         vc__config_note(r, &period, "is %u ms to a day", (unsigned)least);
     ms = ms < least ? least : ms > DAY_MS ? DAY_MS : ms;
@@ -75,9 +73,7 @@ penalty_read(struct vc__config_reader *r, const struct vc__config_at *at,
 
     if (penalty.value == NULL)
         return true;
-    if (!(json_is_number(penalty.value) &&
-          json_number_value(penalty.value) == 0) &&
-        !vc__config_decimal(r, &penalty, &times))
+    if (!vc__config_decimal(r, &penalty, false, &times))
         return false;
     if (times > 1000)
         vc__config_note(r, &penalty, "is 1000 at most");

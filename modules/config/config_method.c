@@ -106,7 +106,7 @@ retry_read(struct vc__config_reader *r, const struct vc__config_at *at,
                          &p->max_attempts) &&
            backoff_read(r, &first, &p->backoff_us) &&
            backoff_read(r, &most, &p->max_backoff_us) && must_have(r, &times) &&
-           vc__config_decimal(r, &times, &p->multiplier) &&
+           vc__config_decimal(r, &times, true, &p->multiplier) &&
            retryable_read(r, &codes, &p->codes);
 }
 

@@ -220,23 +220,33 @@ vc__config_number(struct vc__config_reader *r, const struct vc__config_at *at,
     return true;
 }
 
+/* For vc__config_decimal(): a number, or a text that is one; NaN: it is
+ * none. */
+static double
+decimal_read(const json_t *value)
+{
+    const char *text = json_string_value(value);
+    json_t *number =
+        text == NULL ? NULL : json_loads(text, JSON_DECODE_ANY, NULL);
+    const json_t *from = text == NULL ? value : number;
+    double d = json_is_number(from) ? json_number_value(from) : (double)NAN;
+
+    json_decref(number);
+    return d;
+}
+
 bool
 vc__config_decimal(struct vc__config_reader *r, const struct vc__config_at *at,
-                   double *out)
+                   bool above, double *out)
 {
-    const char *text;
-    json_t *number = NULL; /* of a text */
     double d;
 
     if (at->value == NULL)
         return true;
-    text = json_string_value(at->value);
-    if (text != NULL)
-        number = json_loads(text, JSON_DECODE_ANY, NULL);
-    d = json_number_value(text != NULL ? number : at->value);
-    json_decref(number);
-    if (!isfinite(d) || d <= 0 || d > 3e38)
-        return vc__config_fail(r, at, "must be a number above 0");
+    d = decimal_read(at->value);
+    if (!(above ? d > 0 : d >= 0) || d > 3e38)
+        return vc__config_fail(
+            r, at, above ? "must be a number above 0" : "must be 0 or more");
     *out = d;
     return true;
 }

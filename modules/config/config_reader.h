@@ -72,9 +72,10 @@ bool vc__config_boolean(struct vc__config_reader *r,
 bool vc__config_number(struct vc__config_reader *r,
                        const struct vc__config_at *at, uint64_t least,
                        uint64_t most, uint64_t *out);
-/* Any number above 0 that a float can have. */
+/* Any number that a float can have: above 0, or else also 0. */
 bool vc__config_decimal(struct vc__config_reader *r,
-                        const struct vc__config_at *at, double *out);
+                        const struct vc__config_at *at, bool above,
+                        double *out);
 /* Nanoseconds, at least `least`. */
 bool vc__config_duration(struct vc__config_reader *r,
                          const struct vc__config_at *at, uint64_t least,

@@ -81,9 +81,8 @@ static const struct {
     {"{\"loadBalancingPolicy\":7}", "loadBalancingPolicy: must be a text"},
     {"{\"healthCheckConfig\":7}", "healthCheckConfig: must be an object"},
     {"{\"healthCheckConfig\":{\"serviceName\":\"\"}}",
-     "healthCheckConfig.serviceName: is not supported: channels do not ask the "
-     "health service of their servers; remove "
-     "it"},
+     "healthCheckConfig.serviceName: is not supported: health is watched by "
+     "the channel's option health_service; set that, and remove this"},
     /* names */
     {N("1"), M0 ".name[0]: must be an object"},
     {N("{\"service\":1}"), M0 ".name[0].service: must be a text"},
@@ -234,7 +233,9 @@ static const struct {
     {L("{\"weighted_round_robin\":{\"enableOobLoadReport\":1}}"),
      L0 "weighted_round_robin.enableOobLoadReport: must be true or false"},
     {L("{\"weighted_round_robin\":{\"errorUtilizationPenalty\":-1}}"), L0
-     "weighted_round_robin.errorUtilizationPenalty: must be a number above 0"},
+     "weighted_round_robin.errorUtilizationPenalty: must be 0 or more"},
+    {L("{\"weighted_round_robin\":{\"errorUtilizationPenalty\":\"\"}}"), L0
+     "weighted_round_robin.errorUtilizationPenalty: must be 0 or more"},
     {L("{\"least_request_experimental\":{\"choiceCount\":1}}"),
      L0 "least_request_experimental.choiceCount: must be a whole number, 2 to "
         "4294967295"},
@@ -450,7 +451,7 @@ static const struct {
      "policy=1 ", ""},
     {L("{\"weighted_round_robin\":{}}"), "policy=2 ", ""},
     {L("{\"weighted_round_robin\":{\"weightUpdatePeriod\":\"1s\","
-       "\"errorUtilizationPenalty\":0}}"),
+       "\"errorUtilizationPenalty\":\"0\"}}"),
      "policy=2 load 0 0 1000 -1 ", ""},
     {L("{\"weighted_round_robin\":{\"blackoutPeriod\":\"0s\","
        "\"weightExpirationPeriod\":\"86400s\",\"weightUpdatePeriod\":"
