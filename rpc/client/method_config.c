@@ -6,10 +6,10 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <urcu-bp.h>
 
 #include "rpc/client/config_module.h"
 #include "rpc/client/service_config.h"
+#include "transport/core/rcu.h"
 
 /* The entries of a service's methods: NULL where there is none. */
 struct config_service {
@@ -23,24 +23,7 @@ struct config_service {
 struct vc__config {
     struct vc__service_config *parsed;
     _Atomic(struct config_service *) services;
-    atomic_uint left; /* counts readers that have left it, for
-                         ThreadSanitizer only */
 };
-
-/* A reader leaves its critical section. RCU orders what it has read and the
- * freeing, but ThreadSanitizer does not see that: in such builds this pairs
- * with the load in vc__method_config_replace(). */
-static inline void
-config_leave(struct vc__config *c)
-{
-#ifdef __SANITIZE_THREAD__
-    if (c != NULL)
-        atomic_fetch_add_explicit(&c->left, 1, memory_order_release);
-#else
-    (void)c;
-#endif
-    rcu_read_unlock();
-}
 
 /* --- finding an entry ---------------------------------------------------- */
 
@@ -161,8 +144,9 @@ timeout_fill(struct vc_call_opts *opts, const struct vc__method_config *e,
         opts->timeout_ms = default_ms;
 }
 
-/* Called by vc__channel_opts_take() and configured_call(). If memory is short the call goes without
- * an entry: it fails by itself, or there is memory by then. */
+/* Called by vc__channel_opts_take() and configured_call(). If memory is short
+ * the call goes without an entry: it fails by itself, or there is memory by
+ * then. */
 enum vc_status
 vc__config_opts_take(struct vc_call_opts *out, const struct vc_call_opts *opts,
                      struct vc_channel *channel,
@@ -173,12 +157,13 @@ vc__config_opts_take(struct vc_call_opts *out, const struct vc_call_opts *opts,
     const struct vc_method *m = &service->methods[method];
     const struct vc__method_config *e = NULL;
     const struct config_service *s = NULL;
+    struct urcu_bp_reader *reader;
     struct vc__config *config;
     enum vc_status status = vc__call_opts_take(out, opts, 0);
 
     if (status != VC_OK)
         return status;
-    rcu_read_lock();
+    reader = vc__rcu_lock();
     /* Acquire: pairs with the exchange in vc__method_config_replace(). */
     config = atomic_load_explicit(&channel->config, memory_order_acquire);
     if (config != NULL)
@@ -192,25 +177,26 @@ vc__config_opts_take(struct vc_call_opts *out, const struct vc_call_opts *opts,
         policy_fill(room, e, channel, m, out);
         *policy = room;
     }
-    config_leave(config);
+    vc__rcu_unlock(reader);
     return VC_OK;
 }
 
 bool
 vc__method_config_hash_metadata(const struct vc_channel *channel, char *name)
 {
+    struct urcu_bp_reader *reader;
     struct vc__config *config;
     bool has = false;
 
     if (!vc__channel_is_configured(channel))
         return false;
-    rcu_read_lock();
+    reader = vc__rcu_lock();
     config = atomic_load_explicit(&channel->config, memory_order_acquire);
     if (config != NULL) {
         memcpy(name, config->parsed->hash_metadata, VC__SERVICE_CONFIG_KEY);
         has = name[0] != '\0';
     }
-    config_leave(config);
+    vc__rcu_unlock(reader);
     return has;
 }
 
@@ -250,7 +236,6 @@ vc__method_config_replace(struct vc_channel *channel, struct vc__config *c)
                      c == NULL ? 0 : c->parsed->token_ratio);
     if (former == NULL)
         return;
-    synchronize_rcu();
-    atomic_load_explicit(&former->left, memory_order_acquire);
+    vc__rcu_await();
     config_drop(former);
 }

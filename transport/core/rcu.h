@@ -16,7 +16,8 @@
  * keep the address, and all sections are those of rcu_read_lock().
  *
  * Called by: rpc/balance/servers.h (enter, exit), rpc/balance/servers.c (lock,
- * unlock), rpc/balance/changes.c (await). */
+ * unlock), rpc/balance/changes.c (await), rpc/client/method_config.c (lock,
+ * unlock, await). */
 #ifndef VC_TRANSPORT_RCU_H
 #define VC_TRANSPORT_RCU_H
 
