@@ -233,8 +233,8 @@ balance_use(struct vc__channel_config *cc,
     return VC_OK;
 }
 
-/* Reads a config and puts it in force; if `forces` is false only reads it.
- * Under `changing`. After an error the former stays. */
+/* Reads a config and puts it in force; if `forces` is false only reads and
+ * checks it. Under `changing`. After an error the former stays. */
 static enum vc_status
 config_take(struct vc__channel_config *cc, const char *source, const char *text,
             size_t len, bool forces)
@@ -246,8 +246,9 @@ config_take(struct vc__channel_config *cc, const char *source, const char *text,
     if (status != VC_OK)
         return status;
     if (!forces) {
+        status = outlier_check(cc, parsed);
         vc__config_module_free(parsed);
-        return VC_OK;
+        return status;
     }
     config = vc__method_config_new(parsed);
     status = config == NULL ? vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory")
@@ -267,7 +268,8 @@ config_take(struct vc__channel_config *cc, const char *source, const char *text,
 /* Takes a text of the option or its file, and keeps it. It is in force unless
  * the resolver has one. */
 static enum vc_status
-own_take(struct vc__channel_config *cc, const char *text, size_t len)
+own_take(struct vc__channel_config *cc, const char *source, const char *text,
+         size_t len)
 {
     char *copy = malloc(len + 1);
     enum vc_status status;
@@ -277,7 +279,8 @@ own_take(struct vc__channel_config *cc, const char *text, size_t len)
     memcpy(copy, text, len);
     copy[len] = '\0';
     pthread_mutex_lock(&cc->changing);
-    status = config_take(cc, cc->own_source, text, len, !cc->pushed);
+    cc->own_source = source; /* always the same */
+    status = config_take(cc, source, text, len, !cc->pushed);
     if (status == VC_OK) {
         free(cc->own);
         cc->own = copy;
@@ -299,8 +302,7 @@ own_file_take(struct vc__config_file_owner *owner, const char *path,
     struct vc__channel_config *cc =
         caa_container_of(owner, struct vc__channel_config, owner);
 
-    cc->own_source = path; /* always the same */
-    return own_take(cc, text, len) == VC_OK;
+    return own_take(cc, path, text, len) == VC_OK;
 }
 
 /* fail() of the file: a text was refused, or it cannot be read or watched. */
@@ -363,7 +365,6 @@ settings_new(struct vc_channel *c, const char *target)
     cc->policy = atomic_load(&c->servers.picker.policy);
     cc->owner.take = own_file_take;
     cc->owner.fail = own_file_fail;
-    cc->own_source = OPTION;
     pthread_mutex_init(&cc->changing, NULL);
     pthread_mutex_init(&cc->lock, NULL);
     if (cc->target != NULL)
@@ -451,7 +452,7 @@ vc__channel_config_open(struct vc_channel *c, const char *target,
         status = vc__config_file_open(&cc->file, option, &cc->owner,
                                       &c->progress->engine);
     else
-        status = own_take(cc, option, strlen(option));
+        status = own_take(cc, OPTION, option, strlen(option));
     cc->opening = NULL;
     return status == VC_OK ? VC_OK : option_refuse(status);
 }

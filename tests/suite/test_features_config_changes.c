@@ -373,6 +373,53 @@ the_file_of_a_list_changes_its_policy(void **state)
     rmdir(folder);
 }
 
+#define OUTLIERS                                                               \
+    "{\"loadBalancingConfig\":[{\"outlier_detection\":"                        \
+    "{\"successRateEjection\":{},\"childPolicy\":[{\"round_robin\":{}}]}}]}"
+
+/* While the resolver has a config the file is read all the same: a fault is
+ * the file's, and is told when it is written. */
+static void
+a_file_with_a_fault_is_refused_while_the_resolver_has_a_config(void **state)
+{
+    struct vc_channel_opts opts = VC_CHANNEL_OPTS_INIT;
+    unsigned before = atomic_load(&n_refused);
+    struct resolved w;
+
+    (void)state;
+    strcpy(folder + sizeof folder - 7, "XXXXXX");
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/config", folder);
+    snprintf(option, sizeof option, "file://%s", path);
+    file_write(ALL("\"timeout\":\"100s\""));
+    opts.service_config = option;
+    resolved_start_servers(&w);
+    vc_runtime_free(w.runtime);
+    assert_status(VC_OK,
+                  vc_runtime_new(VC_RUNTIME_OPTS(.log = on_line,
+                                                 .log_level = VC_LOG_WARNING),
+                                 &w.runtime));
+    assert_status(VC_OK, vc_runtime_start(w.runtime));
+    assert_status(VC_OK,
+                  vc_channel_open(w.runtime, "app:it", &opts, &w.channel));
+    assert_status(VC_OK, resolved_set(&w, "012"));
+    w.servers[0].channel = w.channel;
+    assert_status(VC_OK, vc_channel_intercept(w.channel, &configured_sees));
+    assert_status(
+        VC_OK, vc_resolver_config(app.resolver, ALL("\"timeout\":\"200s\"")));
+
+    file_write(OUTLIERS);
+    fixture_await(&n_refused, before + 1);
+    assert_non_null(strstr(refused, " is refused: outlier_detection"));
+    assert_int_equal(200, configured_timeout(&w.servers[0], ONCE, NULL));
+    assert_status(VC_OK, vc_resolver_config(app.resolver, NULL));
+    assert_int_equal(100, configured_timeout(&w.servers[0], ONCE, NULL));
+    w.servers[0].channel = NULL;
+    resolved_stop(&w);
+    unlink(path);
+    rmdir(folder);
+}
+
 #define T(name) cmocka_unit_test(name)
 
 int
@@ -381,6 +428,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         T(a_file_is_read_when_it_changes_and_a_bad_one_keeps_the_former),
         T(the_config_of_the_resolver_counts_before_the_option),
+        T(a_file_with_a_fault_is_refused_while_the_resolver_has_a_config),
         T(a_policy_that_changes_is_that_of_the_next_calls),
         T(calls_go_on_while_configs_change),
         T(load_reports_count_as_a_later_config_says),
