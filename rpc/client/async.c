@@ -199,6 +199,7 @@ static void
 async_resume(struct vc_async *a)
 {
     uint64_t now = vc__now();
+    bool first;
 
     vc__retry_wait_end(&a->attempt.channel->retry_waits, &a->retry_wait);
     a->state = VC__ASYNC_RUNNING;
@@ -210,10 +211,10 @@ async_resume(struct vc_async *a)
     a->attempts.began = now;
     a->flying = true;
     vc__attempt_start(&a->attempt, now, a->attempts.due);
-    /* Only the first attempt has a hedge: also if it had to wait for
-     * servers. */
-    async_timer_set(a,
-                    a->attempts.number == 1 ? first_due(a) : a->attempts.due);
+    /* Only the first attempt has a hedge: also if it had to wait for servers, or
+     * to move. */
+    first = a->attempts.number - a->attempts.moved == 1;
+    async_timer_set(a, first ? first_due(a) : a->attempts.due);
 }
 
 /* fire() of the call's timer: the deadline, the next attempt or the hedge is

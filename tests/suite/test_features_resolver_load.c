@@ -332,6 +332,29 @@ a_hedge_goes_to_a_server_that_was_not_tried(void **state)
     resolved_stop(&w);
 }
 
+/* A call that could not be sent to server 0 goes to server 1 at once, where it
+ * waits at the gate: that is its first attempt. */
+static void
+a_call_that_has_moved_is_hedged(void **state)
+{
+    Features__Order order = features_order(1, "");
+    Features__Report *report;
+    struct resolved w;
+
+    (void)state;
+    order.holds = 2;
+    resolved_start(&w, "own:untried");
+    resolved_server_stop(&w, 0);
+    assert_status(VC_OK, resolved_set(&w, "012"));
+    assert_status(VC_OK,
+                  features_work_look(w.channel, &order,
+                                     VC_CALL_OPTS(.hedge_ms = 20), &report));
+    assert_string_equal(" by 2", report->text);
+    assert_int_equal(3, report->attempt);
+    vc_message_free(report);
+    resolved_stop(&w);
+}
+
 #define T(name) cmocka_unit_test(name)
 
 int
@@ -341,6 +364,7 @@ main(void)
         T(servers_come_and_go_and_no_call_is_lost),
         T(sets_in_a_hurry_lose_no_call),
         T(a_hedge_goes_to_a_server_that_was_not_tried),
+        T(a_call_that_has_moved_is_hedged),
     };
 
     if (!own_policies_register())
