@@ -287,7 +287,7 @@ attempt_over(struct vc_async *a)
         async_finish(a, &a->attempt);
     } else if (a->hedge == NULL) {
         attempts_failed(a);
-    } else if (vc__hedge_is_fatal(a, &a->attempt.error)) {
+    } else if (vc__hedge_is_fatal(a, &a->attempt)) {
         vc__hedge_give_up(a);
         async_finish(a, &a->attempt);
     } else {

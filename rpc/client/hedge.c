@@ -95,10 +95,12 @@ vc__hedge_give_up(struct vc_async *a)
 }
 
 bool
-vc__hedge_is_fatal(const struct vc_async *a, const struct vc__error *error)
+vc__hedge_is_fatal(const struct vc_async *a, const struct vc__attempt *u)
 {
-    return a->configured && a->policy.hedges &&
-           !(a->policy.retry.codes >> error->status & 1);
+    bool sent = u->answered || u->error.outcome != VC_OUTCOME_NOT_EXECUTED;
+
+    return a->configured && a->policy.hedges && sent &&
+           !(a->policy.retry.codes >> u->error.status & 1);
 }
 
 bool
@@ -107,7 +109,7 @@ vc__hedge_ended(struct vc_async *a)
     struct vc__hedge *h = a->hedge;
     bool good = h->attempt.error.status == VC_OK;
 
-    if (!h->unwanted && (good || vc__hedge_is_fatal(a, &h->attempt.error))) {
+    if (!h->unwanted && (good || vc__hedge_is_fatal(a, &h->attempt))) {
         vc__count(&a->engine->ledger, VC__COUNT_hedges_won, good);
         vc__async_put(a); /* the caller has a reference, too */
         return true;

@@ -28,11 +28,10 @@ void vc__hedge_give_up(struct vc_async *a);
  * hedge. False if the hedge was freed. */
 bool vc__hedge_ended(struct vc_async *a);
 
-/* True if this error of an attempt ends the call, though another attempt is
+/* True if the error of this attempt ends the call, though another attempt is
  * under way: the hedge is that of a service config, whose nonFatalStatusCodes
- * do not have the status. */
-bool vc__hedge_is_fatal(const struct vc_async *a,
-                        const struct vc__error *error);
+ * do not have the status. Not if the attempt could not be sent. */
+bool vc__hedge_is_fatal(const struct vc_async *a, const struct vc__attempt *u);
 
 /* The hedge's attempt, which belongs to the hedge. Called when the hedge has
  * won. */

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "modules/config/config.h"
+#include "tests/suite/own_policies.h"
 #include "tests/suite/resolved.h"
 
 /* --- a file that changes -------------------------------------------------- */
@@ -420,6 +421,36 @@ a_file_with_a_fault_is_refused_while_the_resolver_has_a_config(void **state)
     rmdir(folder);
 }
 
+/* The first attempt waits at the gate of server 0; the hedge goes to server 1,
+ * which cannot be reached. */
+static void
+a_hedge_that_was_not_sent_ends_no_call(void **state)
+{
+    Features__Order order = features_order(1, "");
+    struct features_end end = {0};
+    char text[RESOLVED_TEXT];
+    struct resolved w;
+
+    (void)state;
+    order.holds = 1;
+    resolved_start(&w, "own:untried");
+    resolved_server_stop(&w, 1);
+    assert_status(VC_OK, resolved_set(&w, "01"));
+    assert_status(VC_OK,
+                  vc_resolver_config(app.resolver,
+                                     ALL("\"hedgingPolicy\":{\"maxAttempts\":2,"
+                                         "\"hedgingDelay\":\"0.02s\"}")));
+    assert_status(VC_OK, features_work_look_async(w.channel, &order, NULL,
+                                                  features_done, &end, NULL));
+    do
+        vc_channel_describe(w.channel, text, sizeof text);
+    while (strstr(text, ": failing\n") == NULL);
+    features_gate_open();
+    fixture_await(&end.ends, 1);
+    assert_int_equal(VC_OK, end.status);
+    resolved_stop(&w);
+}
+
 #define T(name) cmocka_unit_test(name)
 
 int
@@ -433,10 +464,11 @@ main(void)
         T(calls_go_on_while_configs_change),
         T(load_reports_count_as_a_later_config_says),
         T(the_file_of_a_list_changes_its_policy),
+        T(a_hedge_that_was_not_sent_ends_no_call),
     };
 
     /* The module is linked: a guest has no other. */
-    if (vc_config_module.size == 0)
+    if (vc_config_module.size == 0 || !own_policies_register())
         return 1;
     return fixture_main(tests);
 }
