@@ -138,11 +138,9 @@ vc__attempts_next(struct vc__attempts *a, struct vc__attempt *u,
 
     if (retry == VC__RETRY_STARVED)
         vc__channel_count(c, VC__POOL_CALLS_NOT_RETRIED);
-    if (facts.nowhere) { /* there was no attempt yet */
-        if (u->before->opts.recalls)
-            vc__attempts_in_time(a, u, now); /* or has it waited too long? */
-        return retry != VC__RETRY_NO;
-    }
+    if (facts.nowhere) /* there was no attempt yet; or it has waited too long */
+        return (!u->before->opts.recalls || vc__attempts_in_time(a, u, now)) &&
+               retry != VC__RETRY_NO;
     if (u->error.status == VC_UNAVAILABLE)
         vc__channel_lost(c, now);
     if (retry != VC__RETRY_AGAIN && retry != VC__RETRY_ELSEWHERE)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include <verbcall/cancel.h>
+#include <verbcall/policy.h>
 
 #include "tests/sim/crowd.h"
 
@@ -168,6 +169,46 @@ no_attempt_comes_when_the_server_said_never(void **state)
     }
 }
 
+/* --- a policy that has no server ----------------------------------------- */
+
+static uint32_t
+waits_pick(void *state, struct vc_pick *pick)
+{
+    (void)state;
+    (void)pick;
+    return VC_PICK_WAIT;
+}
+
+static const struct vc_policy_type waits = {
+    .size = sizeof waits,
+    .name = "waits",
+    .pick = waits_pick,
+};
+
+/* It is asked again every 10 ms: so also when the deadline passes. */
+static void
+a_call_that_waits_for_a_policy_says_so_once(void **state)
+{
+    (void)state;
+    assert_int_equal(VC_OK, vc_policy_register(&waits));
+    for (uint64_t seed = 1; seed <= 20 * SEEDS; seed++) {
+        struct vc_channel_opts opts = VC_CHANNEL_OPTS_INIT;
+        struct crowd_call *c;
+
+        opts.policy = "waits";
+        crowd_open(&crowd, seed, 2, &opts);
+        crowd.opts.flags = seed & 1 ? VC_CALL_WAIT_FOR_READY : 0;
+        crowd.opts.timeout_ms = 10 + (uint32_t)(seed / 2 % 32);
+        c = crowd_call(&crowd, 64);
+        crowd_await(&crowd, 1);
+        assert_int_equal(VC_DEADLINE_EXCEEDED, c->status);
+        assert_int_equal(VC_OUTCOME_NOT_EXECUTED, c->outcome);
+        if (strstr(strstr(c->text, " within ") + 1, " within ") != NULL)
+            fail_msg("%s", c->text);
+        crowd_close(&crowd);
+    }
+}
+
 /* --- cancellers -------------------------------------------------------- */
 
 static void *
@@ -233,6 +274,7 @@ main(void)
         cmocka_unit_test(an_attempt_comes_when_the_server_said),
         cmocka_unit_test(no_attempt_comes_when_the_server_said_never),
         cmocka_unit_test(a_canceller_ends_the_wait_for_the_next_attempt),
+        cmocka_unit_test(a_call_that_waits_for_a_policy_says_so_once),
         cmocka_unit_test(a_canceller_ends_calls_that_nobody_waits_for),
     };
 
