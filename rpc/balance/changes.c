@@ -118,6 +118,7 @@ set_fill(struct vc__changes *ch, struct vc__server_set *set, unsigned n,
             return false;
         s->round = ch->round;
         memmove(&set->about[set->n], &set->about[i], sizeof set->about[i]);
+        set->about[set->n].place = set->n;
         set->sub[set->n++] = s;
     }
     if (vc__server_set_arrange(set, ch->servers->picker.policy,
@@ -243,25 +244,27 @@ vc__changes_set(struct vc__changes *ch, struct vc__endpoint *endpoints,
     return VC_OK;
 }
 
-/* For vc__changes_policy(): the servers of the present set, for another policy.
- * NULL if memory is short. */
+/* For vc__changes_policy(): the servers of the present set, in the resolver's
+ * order, for another policy. NULL if memory is short. */
 static struct vc__server_set *
 set_rearranged(const struct vc__changes *ch, enum vc__policy policy)
 {
     const struct vc__server_set *former = atomic_load(&ch->servers->set);
-    struct vc__endpoint *about = NULL;
-    struct vc__server_set *set;
+    bool known = former->about != NULL;
+    struct vc__endpoint *about =
+        known ? calloc(former->n, sizeof *about) : NULL;
+    struct vc__server_set *set =
+        about == NULL && known ? NULL : vc__server_set_new(former->n, about);
 
-    if (former->about != NULL) {
-        about = calloc(former->n, sizeof *about);
-        if (about == NULL)
-            return NULL;
-        memcpy(about, former->about, former->n * sizeof *about);
-    }
-    set = vc__server_set_new(former->n, about);
     if (set == NULL)
         return NULL;
-    memcpy(set->sub, former->sub, former->n * sizeof set->sub[0]);
+    for (unsigned i = 0; i < former->n; i++) {
+        unsigned to = known ? former->about[i].place : i;
+
+        set->sub[to] = former->sub[i];
+        if (known)
+            about[to] = former->about[i];
+    }
     if (vc__server_set_arrange(set, policy, ch->servers->label))
         return set;
     vc__server_set_free(set);
@@ -284,6 +287,8 @@ vc__changes_policy(struct vc__changes *ch, enum vc__policy policy)
         atomic_store_explicit(&ch->servers->set, set, memory_order_release);
         atomic_store_explicit(&k->policy, policy, memory_order_relaxed);
         vc__picker_moved(k, former, set);
+        /* The first is the first for this policy, too. */
+        atomic_store_explicit(&k->at, 0, memory_order_relaxed);
         pthread_mutex_unlock(&ch->lock);
         vc__rcu_await();
         /* Acquire: pairs with vc__subchannel_hold(), as in set_drop(). */

@@ -16,6 +16,7 @@ struct vc__endpoint {
     char hash_key[VC_ENDPOINT_TEXT_MAX + 1]; /* "": its target */
     uint32_t weight;                         /* 1.. */
     uint32_t priority;
+    uint32_t place; /* in the resolver's order, of a set that may change */
 };
 
 #endif

@@ -218,6 +218,33 @@ a_policy_that_changes_is_that_of_the_next_calls(void **state)
     resolved_stop(&w);
 }
 
+#define BY(policy) "{\"loadBalancingConfig\":[{\"" policy "\":{}}]}"
+
+/* priority lays the servers in another order, which is for that policy only. */
+static void
+the_order_of_the_resolver_is_that_of_each_policy(void **state)
+{
+    struct vc_endpoint e[] = {VC_ENDPOINT_INIT, VC_ENDPOINT_INIT};
+    struct resolved w;
+    unsigned by;
+
+    (void)state;
+    resolved_start(&w, "round_robin");
+    e[0].target = w.servers[0].target;
+    e[0].priority = 1;
+    e[1].target = w.servers[1].target;
+    assert_status(VC_OK, vc_resolver_set(app.resolver, e, 2));
+    resolved_await_ready(&w, 2);
+
+    assert_status(VC_OK, vc_resolver_config(app.resolver, BY("priority")));
+    assert_status(VC_OK, resolved_call(&w, NULL, &by));
+    assert_int_equal(1, by);
+    assert_status(VC_OK, vc_resolver_config(app.resolver, BY("pick_first")));
+    assert_status(VC_OK, resolved_call(&w, NULL, &by));
+    assert_int_equal(0, by);
+    resolved_stop(&w);
+}
+
 struct load {
     struct resolved *w;
     atomic_uint calls, ends;
@@ -461,6 +488,7 @@ main(void)
         T(the_config_of_the_resolver_counts_before_the_option),
         T(a_file_with_a_fault_is_refused_while_the_resolver_has_a_config),
         T(a_policy_that_changes_is_that_of_the_next_calls),
+        T(the_order_of_the_resolver_is_that_of_each_policy),
         T(calls_go_on_while_configs_change),
         T(load_reports_count_as_a_later_config_says),
         T(the_file_of_a_list_changes_its_policy),
