@@ -97,20 +97,21 @@ config_taken(struct vc__channel_config *cc, const char *source,
                 config->notes);
 }
 
-/* A config was refused, or its file cannot be read or watched. Called by
- * own_file_fail() and vc_resolver_config(). */
+/* A config was refused, or its file cannot be read or watched. The same in a
+ * row is logged once. Called by own_file_fail() and vc_resolver_config(). */
 static void
 config_refused(struct vc__channel_config *cc, const char *why)
 {
-    bool in_force;
+    bool in_force, again;
 
     pthread_mutex_lock(&cc->lock);
+    again = cc->refused != NULL && strcmp(cc->refused, why) == 0;
     free(cc->refused);
     cc->refused = strdup(why);
     cc->refused_at = time(NULL);
     in_force = cc->in_force;
     pthread_mutex_unlock(&cc->lock);
-    if (vc__log_wants(cc->log, VC__LOG_CONFIG_REFUSED))
+    if (!again && vc__log_wants(cc->log, VC__LOG_CONFIG_REFUSED))
         vc__log(cc->log, VC__LOG_CONFIG_REFUSED,
                 "channel to %.100s: service config: %.320s%s", cc->target, why,
                 in_force ? "; the former one stays in force" : "");

@@ -433,11 +433,16 @@ a_file_with_a_fault_is_refused_while_the_resolver_has_a_config(void **state)
     assert_status(VC_OK, resolved_set(&w, "012"));
     w.servers[0].channel = w.channel;
     assert_status(VC_OK, vc_channel_intercept(w.channel, &configured_sees));
+    /* a resolver that asks again and again is logged once */
+    for (unsigned i = 0; i < 3; i++)
+        assert_status(VC_INVALID_ARGUMENT,
+                      vc_resolver_config(app.resolver, "[]"));
+    assert_int_equal(before + 1, atomic_load(&n_refused));
     assert_status(
         VC_OK, vc_resolver_config(app.resolver, ALL("\"timeout\":\"200s\"")));
 
     file_write(OUTLIERS);
-    fixture_await(&n_refused, before + 1);
+    fixture_await(&n_refused, before + 2);
     assert_non_null(strstr(refused, " is refused: outlier_detection"));
     assert_int_equal(200, configured_timeout(&w.servers[0], ONCE, NULL));
     assert_status(VC_OK, vc_resolver_config(app.resolver, NULL));
