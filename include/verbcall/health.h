@@ -51,9 +51,9 @@ VC_API enum vc_status vc_health_remove(struct vc_health *health,
 
 /* vc_health_stop - announces that the server will stop. From now on the server
  * and all services with a state are NOT_SERVING, whatever is set later. All
- * calls of Watch report this and end with VC_UNAVAILABLE; that of a client
- * which receives slowly, when there is room for it. Call it before
- * vc_server_drain(), which waits for them otherwise. Any thread. */
+ * calls of Watch report this and end with VC_UNAVAILABLE; those of clients that
+ * receive so slowly that there is no room for a message only end. Call it
+ * before vc_server_drain(), which waits for them otherwise. Any thread. */
 VC_API void vc_health_stop(struct vc_health *health);
 
 /* vc_health_free - frees the object, after vc_server_free(), as calls use it

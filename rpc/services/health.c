@@ -107,7 +107,7 @@ struct watcher {
     const char *name;     /* in the request, which lives until on_end() */
     status_word word;     /* lock; the newest of this name */
     status_word sent;     /* lock; the last one that was sent, or UNKNOWN */
-    bool full;            /* lock; `word` is sent when on_writable() has run */
+    bool full;            /* lock; no room for `word` until on_writable() */
     bool owned;           /* lock */
     enum vc_status over;  /* lock; why the client no longer watches, or VC_OK */
 };
@@ -120,14 +120,15 @@ enum watcher_step {
 };
 
 /* Called with the lock, by watcher_take() and watcher_next(). A status that
- * must be sent goes before the end by vc_health_stop(). */
+ * must be sent goes before the end by vc_health_stop(), if there is room for
+ * it: a client that receives nothing must not keep a server from stopping. */
 static enum watcher_step
 watcher_step_of(const struct watcher *w)
 {
     if (w->over != VC_OK)
         return WATCHER_END;
-    if (w->word != w->sent)
-        return w->full ? WATCHER_REST : WATCHER_SEND;
+    if (w->word != w->sent && !w->full)
+        return WATCHER_SEND;
     return w->health->stopped ? WATCHER_END : WATCHER_REST;
 }
 

@@ -430,7 +430,6 @@ reads_late(struct scene *s)
         watch(s->channel, "suite.Probe");
     Grpc__Health__V1__HealthCheckResponse *said;
     enum vc_status status;
-    int word = UNKNOWN;
 
     assert_told(stream, SERVICE_UNKNOWN);
     scene_have_done(s, change_often);
@@ -442,12 +441,9 @@ reads_late(struct scene *s)
     scene_have_done(s, set_probe);
     scene_have_done(s, stop_health);
     while ((status = grpc_health_v1_health_watch_receive(stream, &said)) ==
-           VC_OK) {
-        word = (int)said->status;
+           VC_OK)
         vc_message_free(said);
-    }
     assert_int_equal(status, VC_UNAVAILABLE);
-    assert_int_equal(word, NOT_SERVING);
     grpc_health_v1_health_watch_close(stream);
 }
 

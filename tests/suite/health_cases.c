@@ -316,6 +316,37 @@ a_watcher_that_does_not_read_gets_the_newest_state_only(void **state)
     stop_with_health(&f);
 }
 
+/* Its window has no room for NOT_SERVING. */
+void
+a_watcher_that_does_not_read_delays_no_drain(void **state)
+{
+    Grpc__Health__V1__HealthCheckResponse *message;
+    watch_stream *stream;
+    enum vc_status status;
+    struct fixture f;
+
+    (void)state;
+    start_with_health(&f);
+    assert_status(VC_OK, vc_runtime_start(f.runtime));
+    stream = watch(f.channel, "features.Work");
+    assert_watched(stream, SERVICE_UNKNOWN);
+    for (unsigned i = 0; i < CHANGES / 2; i++) {
+        assert_status(VC_OK, vc_health_set(health, "features.Work", true));
+        assert_status(VC_OK, vc_health_remove(health, "features.Work"));
+    }
+    assert_status(VC_OK, vc_health_set(health, "features.Work", false));
+    vc_health_stop(health);
+
+    assert_status(VC_OK, vc_server_drain(f.server, NULL, WATCH_MS / 6));
+
+    while ((status = grpc_health_v1_health_watch_receive(stream, &message)) ==
+           VC_OK)
+        vc_message_free(message);
+    assert_status(VC_UNAVAILABLE, status);
+    grpc_health_v1_health_watch_close(stream);
+    stop_with_health(&f);
+}
+
 static atomic_bool change_ends;
 
 static void *

@@ -457,6 +457,7 @@ main(void)
             a_health_check_that_was_slow_once_keeps_no_later_one_waiting),
         cmocka_unit_test(
             a_watcher_that_does_not_read_gets_the_newest_state_only),
+        cmocka_unit_test(a_watcher_that_does_not_read_delays_no_drain),
         cmocka_unit_test(watches_that_come_and_go_disturb_no_other),
         cmocka_unit_test(reflection_lists_the_services_and_their_methods),
         cmocka_unit_test(reflection_has_the_file_of_a_method),
