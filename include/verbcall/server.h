@@ -99,7 +99,8 @@ struct vc_server_opts {
      * any number; a session has 256 slots. One more is answered
      * VC_RESOURCE_EXHAUSTED, not executed, and may be retried. These are hard
      * limits: calls that the server cannot serve in time are shed without them
-     * (doc/overload.md). */
+     * (doc/overload.md). Calls of grpc.health.v1.Health and of
+     * verbcall.reflection.v1.Reflection do not count in max_calls. */
     uint32_t max_calls;
     uint32_t max_calls_session;
 

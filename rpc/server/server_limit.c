@@ -30,13 +30,15 @@ server_limit_place_take(atomic_uint *n, unsigned max)
 }
 
 /* Counts the call in the server's limit, if that is set. False: it is reached.
- * Called by vc__limit_take(), as the next two. */
+ * Not one of health or reflection: each client may have a Watch all the time,
+ * and asks for the health while the limit is reached. Called by
+ * vc__limit_take(), as the next two. */
 static bool
 server_take(struct vc_call *call)
 {
     struct vc_server *server = vc__call_part(call)->server;
 
-    if (server->max_calls == 0)
+    if (server->max_calls == 0 || call->site.session->opened->entry->exempt)
         return true;
     if (!server_limit_place_take(&server->calls, server->max_calls))
         return false;

@@ -53,7 +53,8 @@ struct vc__service_entry {
     void *arg;
     atomic_uint refs;
     atomic_bool removed;
-    bool exempt;           /* true if its calls are never shed */
+    bool exempt;           /* true if its calls are never shed, and do not count
+                            * in the server's max_calls */
     atomic_uint max_calls; /* at a time, 0 for any: rpc/server/server_limit.h */
     atomic_uint calls;     /* running, as far as they are counted */
     struct vc__adaptive *adaptives; /* one per method; or NULL */

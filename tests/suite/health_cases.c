@@ -347,6 +347,37 @@ a_watcher_that_does_not_read_delays_no_drain(void **state)
     stop_with_health(&f);
 }
 
+/* A client that watches has a call there as long as it is connected. */
+void
+calls_of_the_health_service_leave_max_calls_to_others(void **state)
+{
+    Features__Order order = features_order(1, "held");
+    struct features_end end = {.ends = 0};
+    watch_stream *stream;
+    struct fixture f;
+
+    (void)state;
+    fixture_add = add_health;
+    features_start(&f, VC_SERVER_OPTS(.max_calls = 1), NULL);
+    assert_status(VC_OK, vc_runtime_start(f.runtime));
+    stream = watch(f.channel, "");
+    assert_watched(stream, SERVING);
+
+    assert_status(VC_OK, fixture_echo(f.channel, 1, 1));
+
+    order.holds = 1;
+    assert_status(VC_OK, features_work_once_async(f.channel, &order, NULL,
+                                                  features_done, &end, NULL));
+    fixture_await(&features_seen.begun, 1);
+    assert_health(&f, "", SERVING);
+    assert_status(VC_RESOURCE_EXHAUSTED, fixture_echo(f.channel, 1, 1));
+    features_gate_open();
+    fixture_await(&end.ends, 1);
+    assert_status(VC_OK, end.status);
+    grpc_health_v1_health_watch_close(stream);
+    stop_with_health(&f);
+}
+
 static atomic_bool change_ends;
 
 static void *

@@ -458,6 +458,7 @@ main(void)
         cmocka_unit_test(
             a_watcher_that_does_not_read_gets_the_newest_state_only),
         cmocka_unit_test(a_watcher_that_does_not_read_delays_no_drain),
+        cmocka_unit_test(calls_of_the_health_service_leave_max_calls_to_others),
         cmocka_unit_test(watches_that_come_and_go_disturb_no_other),
         cmocka_unit_test(reflection_lists_the_services_and_their_methods),
         cmocka_unit_test(reflection_has_the_file_of_a_method),
