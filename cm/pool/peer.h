@@ -10,9 +10,8 @@
  * thread.
  *
  * Called by: pool_link.c (new, is, join, leave, is_busy, push), pool.c (free,
- * is_busy, push), peer.c (place, loose_bind), upgrade.c (place, loose_bind,
- * is_busy), pool_connect.c (is_busy), session.c (seat, unseat, reseat,
- * binding). */
+ * is_busy, push), peer.c (place, loose_bind), upgrade.c (place, loose_bind),
+ * pool_connect.c (is_busy), session.c (seat, unseat, reseat, binding). */
 #ifndef VC_CM_PEER_H
 #define VC_CM_PEER_H
 

@@ -80,15 +80,18 @@ best_rank(struct vc__pool *p)
 
 /* --- lesser links -------------------------------------------------------- */
 
-/* For carries_stream(), under the lock: true if a stream is in progress that
- * its caller has not abandoned, and that is the program's. */
+/* For carries_stream() and is_busy_for_program(), under the lock: true if a call
+ * of the program's is in progress that its caller has not abandoned; a stream,
+ * if only these count. */
 static bool
-session_has_stream(const struct vc__session *s)
+session_has_call(const struct vc__session *s, bool of_stream)
 {
-    for (unsigned i = 0; i < s->n_slots; i++) {
+    for (unsigned i = 0; s->n_busy > 0 && i < s->n_slots; i++) {
         const struct vc__request *r = s->slots[i].request;
 
-        if (r != NULL && s->slots[i].stream != 0 && !r->own)
+        if (r == NULL || (r->message != NULL && r->own))
+            continue;
+        if (!of_stream || s->slots[i].stream != 0)
             return true;
     }
     return false;
@@ -101,7 +104,7 @@ carries_stream(const struct vc__pool_link *pl)
     const struct vc__session *s;
 
     cds_list_for_each_entry (s, &pl->sessions, node) {
-        if (session_has_stream(s))
+        if (session_has_call(s, true))
             return true;
     }
     return false;
@@ -267,8 +270,30 @@ upgrade_seek(struct vc__pool *p, bool at_once)
         upgrade_settle(p);
 }
 
-/* For on_settled(): true if a call has begun since the last check, or is in
- * progress, or a thread waits in vc__pool_connect(). */
+/* For is_used(), under the lock: true if a call of the program's is in progress
+ * at this peer. */
+static bool
+is_busy_for_program(const struct vc__peer *peer)
+{
+    const struct vc__pool_link *pl;
+    const struct vc__session *s;
+
+    cds_list_for_each_entry (pl, &peer->links, node) {
+        cds_list_for_each_entry (s, &pl->sessions, node) {
+            if (session_has_call(s, false))
+                return true;
+        }
+    }
+    cds_list_for_each_entry (s, &peer->loose, node) {
+        if (session_has_call(s, false))
+            return true;
+    }
+    return false;
+}
+
+/* For on_settled(): true if a call of the program's has begun since the last
+ * check, or is in progress, or a thread waits in vc__pool_connect(). A Watch of
+ * the library's own (rpc/balance/health_watch.c) is no use. */
 static bool
 is_used(struct vc__pool *p)
 {
@@ -280,7 +305,7 @@ is_used(struct vc__pool *p)
     began = atomic_load_explicit(&p->tally.value[VC__POOL_CALLS_STARTED],
                                  memory_order_relaxed);
     used = began != u->seen || !cds_list_empty(&p->connecting) ||
-           (p->peer != NULL && vc__peer_is_busy(p->peer));
+           (p->peer != NULL && is_busy_for_program(p->peer));
     u->seen = began;
     pthread_mutex_unlock(&p->lock);
     return used;

@@ -4,15 +4,19 @@
  * Links that are closed because they are idle: when this happens, and that it
  * does not happen to all links at once. Also a call that begins just when its
  * link is being closed. The test stops at that moment by holding the link's
- * lock, which closing needs. */
+ * lock, which closing needs. And a channel that only watches the health of its
+ * server. */
 #include <string.h>
 
 #include <verbcall/counters.h>
+#include <verbcall/health.h>
 #include <verbcall/stream.h>
 
 #include "rpc/client/channel.h"
 #include "tests/sim/caller.h"
 #include "tests/sim/later.h"
+#include "tests/sim/networks.h"
+#include "tests/sim/second.h"
 
 #define SEEDS   4u
 #define MS      1000u
@@ -416,6 +420,71 @@ a_pool_without_links_looks_for_idle_ones_no_more(void **state)
     assert_int_equal(fake_end(), 0);
 }
 
+/* --- only a Watch --------------------------------------------------------- */
+
+static struct vc_health *health;
+
+static enum vc_status
+health_add(struct vc_server *server, struct sim_server *s)
+{
+    (void)s;
+    return vc_health_new(server, &health);
+}
+
+static void
+health_closed(struct sim_server *s)
+{
+    (void)s;
+    vc_health_free(health);
+}
+
+static uint64_t
+links_started(struct vc_runtime *runtime)
+{
+    struct vc_counters c = VC_COUNTERS_INIT;
+
+    vc_runtime_counters(runtime, &c);
+    return c.links_started;
+}
+
+/* A call has begun lately when the first time is over, and none when the second
+ * one begins. */
+static void
+a_channel_that_only_watches_looks_for_no_better_transport(void **state)
+{
+    struct vc_channel_opts opts = networks_opts();
+    struct vc_runtime *runtime;
+    struct vc_channel *channel;
+    struct networks n;
+    uint64_t started;
+
+    (void)state;
+    sim_begin(1, 4, false);
+    networks_make(&n, fake_host_local(), "10.9.1.1");
+    n.server.add = health_add;
+    n.server.closed = health_closed;
+    networks_serve(&n, 2);
+    networks_lose(&n, FIRST, LOSS_CUT);
+    opts.health_service = "";
+    assert_int_equal(sim_runtime(&runtime, 1), VC_OK);
+    assert_int_equal(vc_channel_open(runtime, NETWORKS_TARGET, &opts, &channel),
+                     VC_OK);
+    assert_int_equal(vc_runtime_start(runtime), VC_OK);
+    assert_int_equal(sim_echo(channel, 64, 0, 20000, NULL), VC_OK);
+    fake_sleep_us(20000 * MS);
+    assert_true(second_packets() > 0);
+    assert_true(networks_only(channel, "tcp"));
+    started = links_started(runtime);
+
+    fake_sleep_us(40000 * MS);
+
+    assert_int_equal(links_started(runtime), started);
+    vc_channel_close(channel);
+    vc_runtime_free(runtime);
+    assert_true(sim_server_stop(&n.server));
+    assert_int_equal(fake_end(), 0);
+}
+
 int
 main(void)
 {
@@ -427,6 +496,8 @@ main(void)
         cmocka_unit_test(links_that_fall_idle_together_are_not_closed_together),
         cmocka_unit_test(a_pool_closes_one_idle_link_after_the_other),
         cmocka_unit_test(a_pool_without_links_looks_for_idle_ones_no_more),
+        cmocka_unit_test(
+            a_channel_that_only_watches_looks_for_no_better_transport),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
