@@ -219,6 +219,45 @@ a_change_waits_for_the_sections_that_have_begun(void **state)
     assert_null(bad[1]);
 }
 
+static atomic_bool changed;
+
+/* Reads in the thread's first section, then says so, in a way that orders
+ * nothing; and ends after the change. */
+static void *
+read_once(void *arg)
+{
+    struct urcu_bp_reader *r = vc__rcu_lock();
+    struct thing *t = atomic_load(&present);
+
+    assert_int_equal(1, *(volatile unsigned *)&t->value);
+    vc__rcu_unlock(r);
+    atomic_store_explicit(&end, true, memory_order_relaxed);
+    while (!atomic_load(&changed))
+        sched_yield();
+    return arg;
+}
+
+/* The thread sanitizer sees that order, too. */
+static void
+a_change_waits_for_the_first_section_of_a_thread(void **state)
+{
+    struct thing thing = {1};
+    pthread_t reader;
+
+    (void)state;
+    atomic_store(&end, false);
+    atomic_store(&present, &thing);
+    assert_int_equal(pthread_create(&reader, NULL, read_once, NULL), 0);
+    while (!atomic_load_explicit(&end, memory_order_relaxed))
+        sched_yield();
+
+    vc__rcu_await();
+    thing.value = 0;
+
+    atomic_store(&changed, true);
+    pthread_join(reader, NULL);
+}
+
 int
 main(void)
 {
@@ -229,6 +268,7 @@ main(void)
         cmocka_unit_test(a_section_of_liburcu_may_be_within),
         cmocka_unit_test(a_thread_that_ends_uses_its_entry_no_more),
         cmocka_unit_test(a_change_waits_for_the_sections_that_have_begun),
+        cmocka_unit_test(a_change_waits_for_the_first_section_of_a_thread),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -16,8 +16,8 @@
  * keep the address, and all sections are those of rcu_read_lock().
  *
  * Called by: rpc/balance/servers.h (enter, exit), rpc/balance/servers.c (lock,
- * unlock), rpc/balance/changes.c (await), rpc/client/method_config.c (lock,
- * unlock, await). */
+ * unlock), rpc/client/method_config.c (lock, unlock, await),
+ * rpc/balance/changes.c (await). */
 #ifndef VC_TRANSPORT_RCU_H
 #define VC_TRANSPORT_RCU_H
 
@@ -65,13 +65,21 @@ vc__rcu_enter(void)
     return r;
 }
 
-/* Ends it. r: what vc__rcu_enter() has returned; not NULL. */
+/* For ThreadSanitizer: a section ends. For vc__rcu_exit() and
+ * vc__rcu_unlock(). */
 static inline void
-vc__rcu_exit(struct urcu_bp_reader *r)
+vc__rcu_leave(void)
 {
 #ifdef __SANITIZE_THREAD__
     atomic_fetch_add_explicit(&vc__rcu_left, 1, memory_order_release);
 #endif
+}
+
+/* Ends it. r: what vc__rcu_enter() has returned; not NULL. */
+static inline void
+vc__rcu_exit(struct urcu_bp_reader *r)
+{
+    vc__rcu_leave();
     cmm_barrier(); /* what was read in the section was read before this */
     /* liburcu leaves its phase there, unused. */
     CMM_STORE_SHARED(*vc__rcu_section(r), 0);
@@ -101,6 +109,7 @@ vc__rcu_unlock(struct urcu_bp_reader *r)
         vc__rcu_exit(r);
         return;
     }
+    vc__rcu_leave();
     rcu_read_unlock();
     vc__rcu_learn();
 }
