@@ -168,8 +168,8 @@ all_ready(struct vc_channel *channel)
         if (calls_make(channel, 1) != VC_OK)
             return false;
         vc_channel_describe(channel, text, sizeof text);
-        if (strstr(text, ": idle\n") == NULL &&
-            strstr(text, ": connecting\n") == NULL)
+        if (strstr(text, ": idle,") == NULL &&
+            strstr(text, ": connecting,") == NULL)
             return true;
     }
     return false;

@@ -12,23 +12,24 @@
  * pool, link, engine.
  *
  * Called by: pools.c (init, shut, close, fini), rpc/balance/servers.c (connect,
- * count_one, health_name, describe), rpc/balance/subchannel.c (cancel), pool.c
- * (refuse, requests_fail, want, nowhere_end, nowhere_init, tally_open,
- * attempt_init, attempt_begin, attempt_is_under_way, health_refused,
- * health_update, peer_drop, attempt, hurry, waiters_take, waiters_wake,
- * upgrade_init, look, former_check), pool_link.c (refuse, requests_fail, grow,
- * count_replies, has_ways, attempt_cancel, failed, health_update, peer_drop,
- * launch, push, is_wanted, attempt, hurry, waiters_take, waiters_wake,
- * close_check, upgrade_joined, upgrade_lost, upgrade_log, upgrade_unused,
- * upgrade_cancel, upgrade_suits, missed, look, former_check),
- * rpc/balance/health_watch.c (refuse), client.c (refuse_soon, requests_fail,
- * want, grow), gate.c (requests_fail, push), session.c (tidy, count_replies),
- * upgrade.c (count_one, attempt_hello, attempt_offer, log_transport,
- * upgrade_log, missed, link_new), rpc/client/attempt.c (count_one),
- * session_reply.c (count_replies, message_max), rpc/balance/loads.c (readied),
- * rpc/balance/custom.c (calls, prompt), rpc/balance/picker.c (calls, prompt),
- * rpc/balance/field.c (prompt), rpc/balance/changes.c (nowhere_fail),
- * pool_close.c (attempt_cancel, failed, peer_drop, close_check,
+ * count_one, describe), rpc/balance/subchannel.c (cancel), pool.c (refuse,
+ * requests_fail, want, nowhere_end, nowhere_init, tally_open, attempt_init,
+ * attempt_begin, attempt_is_under_way, health_refused, health_update,
+ * peer_drop, attempt, hurry, waiters_take, waiters_wake, upgrade_init, look,
+ * former_check), pool_link.c (refuse, requests_fail, grow, count_replies,
+ * has_ways, attempt_cancel, failed, health_update, peer_drop, launch, push,
+ * is_wanted, attempt, hurry, waiters_take, waiters_wake, close_check,
+ * upgrade_joined, upgrade_lost, upgrade_log, upgrade_unused, upgrade_cancel,
+ * upgrade_suits, missed, look, former_check), rpc/balance/health_watch.c
+ * (refuse), client.c (refuse_soon, requests_fail, want, grow), gate.c
+ * (requests_fail, push), session.c (tidy, count_replies), upgrade.c (count_one,
+ * attempt_hello, attempt_offer, log_transport, upgrade_log, missed, link_new),
+ * rpc/client/attempt.c (count_one), session_reply.c (count_replies,
+ * message_max), rpc/balance/loads.c (readied), rpc/balance/server_line.c
+ * (health_name, calls_begun, calls_failed), rpc/balance/custom.c (calls,
+ * prompt), rpc/balance/picker.c (calls, prompt), rpc/balance/servers.h
+ * (call_failed), rpc/balance/field.c (prompt), rpc/balance/changes.c
+ * (nowhere_fail), pool_close.c (attempt_cancel, failed, peer_drop, close_check,
  * upgrade_cancel), pool_lookup.c (attempt_dial, lookup_cancel, failed,
  * attempt), pool_connect.c (lookup, lookup_cancel, failed, attempt,
  * attempt_hello, attempt_offer, missed, link_new), pool_nowhere.c (failed),
@@ -181,6 +182,7 @@ struct vc__pool {
     atomic_uint health;              /* enum vc__pool_health */
     atomic_uint readied;             /* see vc__pool_readied() */
     _Atomic uint64_t prompt_at;      /* see vc__pool_prompt() */
+    _Atomic uint64_t calls_failed;   /* see vc__pool_call_failed() */
 
     /* The holder's own. */
     struct vc__task connect, refuse, tidy, starved, close;
@@ -322,6 +324,31 @@ vc__pool_calls(const struct vc__pool *p)
         atomic_load_explicit(&n[VC__POOL_CALLS_STARTED], memory_order_relaxed);
 
     return started > ended ? started - ended : 0;
+}
+
+/* A call or stream that this server has answered, or may have seen, has ended
+ * with another status than VC_OK, and was not cancelled. Called when such an
+ * attempt ends. */
+static inline void
+vc__pool_call_failed(struct vc__pool *p)
+{
+    /* Relaxed: only the number matters. */
+    atomic_fetch_add_explicit(&p->calls_failed, 1, memory_order_relaxed);
+}
+
+/* Calls and streams so far: begun, also those that never left this process;
+ * and failed. Called for vc_channel_describe(). */
+static inline uint64_t
+vc__pool_calls_begun(const struct vc__pool *p)
+{
+    return atomic_load_explicit(&p->tally.value[VC__POOL_CALLS_STARTED],
+                                memory_order_relaxed);
+}
+
+static inline uint64_t
+vc__pool_calls_failed(const struct vc__pool *p)
+{
+    return atomic_load_explicit(&p->calls_failed, memory_order_relaxed);
 }
 
 /* pool_health.c: has a link made, with this service in the hello, unless there

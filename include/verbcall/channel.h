@@ -266,10 +266,12 @@ VC_API enum vc_status vc_channel_connect(struct vc_channel *channel,
  * carries the connection at the end: "(rxe0, QP 17, 256 bytes inline)". For a
  * vc:// channel follow lines, "not rdma: " and the reason, why no better
  * transport is used. Of several servers a line stands before the connections of
- * each, "server 1 of 3, TARGET: ready" (or idle, connecting, failing, ejected,
- * unhealthy, or not known to be healthy yet); "no servers: REASON" before there
- * are any; and "the resolver: REASON" at the end while it has no answer. The
- * last lines say which service config is in force, and why a newer one is not.
+ * each, "server 1 of 3, TARGET: ready, weight 2, 120 calls, 1 failed" (or idle,
+ * connecting, failing, ejected and for how long, unhealthy, or not known to be
+ * healthy yet; the weight if not all have the same; and how often it was
+ * ejected); "no servers: REASON" before there are any; and "the resolver:
+ * REASON" at the end while it has no answer. The last lines say which service
+ * config is in force, and why a newer one is not.
  * The text is for people: programs must not parse it. Returns the length of the
  * whole text, as snprintf(3) does. Any thread. */
 VC_API size_t vc_channel_describe(const struct vc_channel *channel, char *text,

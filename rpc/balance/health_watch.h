@@ -9,8 +9,8 @@
  * request of the pool, as a program's is, without a thread; it holds neither
  * the channel nor the subchannel, which owns the watch.
  *
- * Called by: servers.c (new, begin, free, describe), subchannel.c (admit, end,
- * free). */
+ * Called by: servers.c (new, begin, free), subchannel.c (admit, end, free),
+ * server_line.c (describe). */
 #ifndef VC_RPC_HEALTH_WATCH_H
 #define VC_RPC_HEALTH_WATCH_H
 

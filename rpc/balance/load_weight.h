@@ -5,11 +5,13 @@
  * Weights"): what it is, from when on it is used, and for how long. Pure: times
  * are parameters, those of vc__now().
  *
- * Called by: load_weight.c (load_weight, load_is_fresh), loads.c (load_take,
- * load_now, load_is_fresh). */
+ * Called by: load_weight.c (load_weight, load_is_fresh), loads.c (load_used,
+ * load_use, load_take, load_now, load_is_fresh), server_line.c (load_used),
+ * server_set.c (load_used). */
 #ifndef VC_RPC_LOAD_WEIGHT_H
 #define VC_RPC_LOAD_WEIGHT_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -25,10 +27,11 @@ struct vc__load_rules {
 };
 
 /* What a server has reported. Zeroed before. Of loads.c, on the holder, but for
- * `used`: that changes between vc__servers_enter() and vc__servers_exit(). */
+ * `used`: that changes between vc__servers_enter() and vc__servers_exit(), and
+ * any thread may read it. */
 struct vc__load {
     float weight;        /* of the last report; 0: there was none */
-    float used;          /* the weight by which it is chosen; 0: none */
+    _Atomic float used;  /* the weight by which it is chosen; 0: none */
     unsigned connection; /* at the last report: vc__pool_readied() */
     uint64_t since;      /* the first report that counts; 0: there is none */
     uint64_t updated;    /* the last report */
@@ -41,6 +44,19 @@ struct vc__load {
  * and penalty count only if both are above 0. Any thread. */
 float vc__load_weight(double qps, double eps, double utilization,
                       double penalty);
+
+/* Relaxed, both: only the number matters. */
+static inline float
+vc__load_used(const struct vc__load *load)
+{
+    return atomic_load_explicit(&load->used, memory_order_relaxed);
+}
+
+static inline void
+vc__load_use(struct vc__load *load, float weight)
+{
+    atomic_store_explicit(&load->used, weight, memory_order_relaxed);
+}
 
 /* A report was received. `connection` is another number when the server has
  * been connected anew: then its blackout begins again. */

@@ -40,8 +40,8 @@ set_weigh(const struct vc__loads *ls, struct vc__server_set *set)
                                     vc__pool_readied(set->sub[i]->pool), now);
 
         fresh |= vc__load_is_fresh(load, &ls->rules, now);
-        differs |= weight != load->used;
-        load->used = weight;
+        differs |= weight != vc__load_used(load);
+        vc__load_use(load, weight);
     }
     if (differs)
         vc__server_set_weigh(set);
@@ -68,7 +68,8 @@ report_take(struct vc__loads *ls, struct vc__subchannel *s,
             const struct vc__load_report *report)
 {
     unsigned connection = vc__pool_readied(s->pool);
-    bool loses = s->load.used > 0 && s->load.connection != connection;
+    bool loses =
+        vc__load_used(&s->load) > 0 && s->load.connection != connection;
     uint64_t now = vc__now();
 
     vc__load_take(&s->load, &ls->rules, report, connection, now);

@@ -90,7 +90,11 @@ sweep_outlier(struct sweep *s, struct vc__outlier *o,
     o->multiplier += o->multiplier < UINT32_MAX;
     o->method = method;
     o->change = VC__OUTLIER_EJECTED;
-    /* Relaxed: as in vc__outlier_is_ejected(). */
+    /* Relaxed: as in vc__outlier_times() and vc__outlier_is_ejected(). */
+    atomic_fetch_add_explicit(&o->times, 1, memory_order_relaxed);
+    atomic_store_explicit(&o->until_us,
+                          s->now_us + vc__outlier_length(o, s->policy),
+                          memory_order_relaxed);
     atomic_store_explicit(&o->ejected, true, memory_order_relaxed);
 }
 

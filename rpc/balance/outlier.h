@@ -6,8 +6,9 @@
  * than those of the others. Pure: results of calls and the time go in,
  * decisions come out. Times are in microseconds; `now_us` is vc__now().
  *
- * Any thread may count calls and read `ejected`, at any time. Sweeps and resets
- * of a channel are serialised by the caller; only they use the other fields.
+ * Any thread may count calls and read atomic fields, at any time. Sweeps and
+ * resets of a channel are serialised by the caller; only they use the other
+ * fields.
  *
  * Where the text of A50 leaves room, the rules are those of gRPC's
  * implementations, C++, Go and Java:
@@ -18,8 +19,8 @@
  * count for the mean and the deviation, as in A50.
  *
  * Called by: ejections.c (is_on, is_ejected, sweep, reset, length), outlier.c
- * (is_on, is_ejected, reset, length), servers.h (count), servers.c
- * (is_ejected). */
+ * (is_on, is_ejected, reset, length), servers.h (count), server_line.c
+ * (is_ejected, times, until). */
 #ifndef VC_RPC_OUTLIER_H
 #define VC_RPC_OUTLIER_H
 
@@ -79,6 +80,11 @@ struct vc__outlier {
     uint64_t since_us;   /* when the server was ejected, if it is */
     uint32_t multiplier; /* of base_us; A50's ejection time multiplier */
 
+    /* For vc_channel_describe(), on any thread: how often it was ejected, and
+     * until when it is, or was, at least. */
+    _Atomic uint32_t times;
+    _Atomic uint64_t until_us;
+
     /* For a log line about the last sweep. */
     enum vc__outlier_change change;
     enum vc__outlier_method method; /* of the last ejection */
@@ -119,6 +125,20 @@ vc__outlier_is_ejected(const struct vc__outlier *o)
     /* Relaxed: no other data depends on it, and a choice that still sees the
      * old value is one of a moment before. */
     return atomic_load_explicit(&o->ejected, memory_order_relaxed);
+}
+
+/* How often it was ejected, and until when, at least. Any thread. Relaxed: only
+ * the numbers matter. */
+static inline unsigned
+vc__outlier_times(const struct vc__outlier *o)
+{
+    return atomic_load_explicit(&o->times, memory_order_relaxed);
+}
+
+static inline uint64_t
+vc__outlier_until(const struct vc__outlier *o)
+{
+    return atomic_load_explicit(&o->until_us, memory_order_relaxed);
 }
 
 /* Evaluates the interval that ends now, for the n servers that the channel has:

@@ -41,11 +41,10 @@ vc__server_set_free(struct vc__server_set *set)
     free(set);
 }
 
-/* For vc__server_set_arrange(): true if no server is heavier than another. */
-static bool
-weights_are_equal(const struct vc__server_set *set)
+bool
+vc__server_set_is_equal(const struct vc__server_set *set)
 {
-    for (unsigned i = 1; i < set->n; i++) {
+    for (unsigned i = 1; set->about != NULL && i < set->n; i++) {
         if (set->about[i].weight != set->about[0].weight)
             return false;
     }
@@ -57,7 +56,7 @@ weights_are_equal(const struct vc__server_set *set)
 static bool
 strides_make(struct vc__server_set *set)
 {
-    bool equal = weights_are_equal(set);
+    bool equal = vc__server_set_is_equal(set);
 
     set->weights = calloc(set->n, sizeof *set->weights);
     if (set->weights == NULL)
@@ -79,7 +78,7 @@ vc__server_set_weigh(struct vc__server_set *set)
     if (set->by_load == NULL)
         return;
     for (unsigned i = 0; i < set->n; i++) {
-        set->weights[i] = set->sub[i]->load.used;
+        set->weights[i] = vc__load_used(&set->sub[i]->load);
         known += set->weights[i] > 0;
     }
     if (known >= 2)

@@ -6,7 +6,8 @@
  * or changes the channel, unless a comment says otherwise.
  *
  * Called by: changes.c (new, arrange, weigh, free), servers.c (new, arrange,
- * free), loads.c (weigh), picker.c (stride), picker.h (stride). */
+ * is_equal, free), server_set.c (is_equal), loads.c (weigh), picker.c (stride),
+ * picker.h (stride), server_line.c (stride). */
 #ifndef VC_RPC_SERVER_SET_H
 #define VC_RPC_SERVER_SET_H
 
@@ -47,6 +48,10 @@ struct vc__server_set *vc__server_set_new(unsigned n,
  * label: of this program, for nearest; or NULL. False if memory is short. */
 bool vc__server_set_arrange(struct vc__server_set *set, enum vc__policy policy,
                             const char *label);
+
+/* True if no server is heavier than another, as the resolver says. Called for
+ * vc_channel_describe(), too, by any thread. */
+bool vc__server_set_is_equal(const struct vc__server_set *set);
 
 /* The weights by load of its servers (struct vc__load, `used`) have changed, or
  * it is about to be published: if at least two have one, servers are chosen by

@@ -12,6 +12,7 @@
 #include "rpc/balance/ejections.h"
 #include "rpc/balance/health_watch.h"
 #include "rpc/balance/loads.h"
+#include "rpc/balance/server_line.h"
 #include "rpc/balance/target_list.h"
 #include "rpc/runtime.h"
 
@@ -347,35 +348,21 @@ vc__servers_connect(struct vc__servers *sv, const struct vc_service *service,
     return status;
 }
 
-/* For server_describe(): writes the state of a server. */
-static void
-server_state(struct vc__subchannel *s, char *text, size_t size)
-{
-    if (s->watch == NULL || !vc__health_watch_describe(s->watch, text, size))
-        snprintf(text, size, "%s", vc__pool_health_name(s->pool));
-    if (vc__outlier_is_ejected(&s->outlier))
-        snprintf(text, size, "ejected");
-}
-
-/* For vc__servers_describe(): a line that names server i, unless it is the only
- * one of a fixed target and not watched, and those of its pool. Returns their
+/* For vc__servers_describe(): the line of server i, unless it is the only one
+ * of a fixed target and not watched, and those of its pool. Returns their
  * length, as snprintf(). */
 static size_t
 server_describe(const struct vc__servers *sv, const struct vc__server_set *set,
-                unsigned i, char *text, size_t size)
+                unsigned i, bool weighs, char *text, size_t size)
 {
     struct vc__pool *pool = set->sub[i]->pool;
-    char target[VC__TARGET_TEXT], state[64];
     size_t len, used;
 
     if (sv->only != NULL && sv->health_service == NULL)
         return vc__pool_describe(pool, text, size);
     if (pool->opts.nowhere)
         return 0; /* vc__changes_describe() says so */
-    vc__target_text(&pool->opts.target, target);
-    server_state(set->sub[i], state, sizeof state);
-    len = (size_t)snprintf(text, size, "server %u of %u, %s: %s\n", i + 1,
-                           set->n, target, state);
+    len = vc__server_line(set, i, weighs, text, size);
     used = len < size ? len : size;
     return len +
            vc__pool_describe(pool, size == 0 ? text : text + used, size - used);
@@ -385,13 +372,14 @@ size_t
 vc__servers_describe(const struct vc__servers *sv, char *text, size_t size)
 {
     const struct vc__server_set *set = vc__servers_enter(sv);
+    bool weighs = !vc__server_set_is_equal(set);
     size_t len = 0;
 
     for (unsigned i = 0; i < set->n; i++) {
         size_t used = len < size ? len : size;
 
-        len += server_describe(sv, set, i, size == 0 ? text : text + used,
-                               size - used);
+        len += server_describe(sv, set, i, weighs,
+                               size == 0 ? text : text + used, size - used);
     }
     if (sv->changes != NULL) {
         size_t used = len < size ? len : size;

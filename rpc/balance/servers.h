@@ -8,8 +8,8 @@
  * describe, count, shut, cancel, close), ejections.c (enter, exit), loads.c
  * (enter, exit), servers.c (enter, exit, init, add, shut, close), changes.c
  * (init, add, close), rpc/client/channel.h (quick), rpc/client/attempt.c
- * (judge), rpc/client/attempts.c (judge), rpc/client/stream_client.c (judge).
- */
+ * (judge, failed), rpc/client/attempts.c (judge, failed),
+ * rpc/client/stream_client.c (judge, failed). */
 #ifndef VC_RPC_SERVERS_H
 #define VC_RPC_SERVERS_H
 
@@ -123,6 +123,18 @@ vc__servers_judge(const struct vc__servers *sv, struct vc__subchannel *held,
 {
     if (sv->ejections != NULL && held != NULL)
         vc__outlier_count(&held->outlier, good);
+}
+
+/* The same, of an attempt that has failed: counts that in the pool, for
+ * vc_channel_describe(). client: of the attempt; where servers come and go it
+ * is read only while its server is held. */
+static inline void
+vc__servers_failed(const struct vc__servers *sv,
+                   const struct vc__client *client,
+                   const struct vc__subchannel *held)
+{
+    if (held != NULL || !sv->holds)
+        vc__pool_call_failed(client->pool);
 }
 
 /* See vc__picker_elsewhere(). moved: how often the call went elsewhere. Not

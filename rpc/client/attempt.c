@@ -267,6 +267,14 @@ vc__attempt_prepare_all(struct vc__attempt *u)
 
 /* --- the reply --------------------------------------------------------- */
 
+/* Counts at its server that the attempt has failed, as vc__servers_failed()
+ * says. Called where u->error is set, so that good replies pay nothing. */
+__attribute__((cold, noinline)) static void
+attempt_failed(const struct vc__attempt *u)
+{
+    vc__servers_failed(&u->channel->servers, u->client, u->held);
+}
+
 /* Sets u->error, for call_replied(). The server has another limit for replies,
  * or none. */
 static void
@@ -276,6 +284,7 @@ reply_too_long(struct vc__attempt *u, const struct vc__reply_frame *reply)
                   u->service->name, u->method->name, reply->len,
                   u->method->max_reply);
     u->error.outcome = VC_OUTCOME_EXECUTED;
+    attempt_failed(u);
 }
 
 /* Sets u->error, for attempt_reply_unpack(). */
@@ -289,6 +298,7 @@ reply_malformed(struct vc__attempt *u, const struct vc__message_fault *fault)
         &u->error, VC_INTERNAL, "%s.%s: the reply cannot be unpacked as %s: %s",
         u->service->name, u->method->name, u->method->reply.desc->name, why);
     u->error.outcome = VC_OUTCOME_EXECUTED;
+    attempt_failed(u);
 }
 
 /* Unpacks the message of a good reply, for call_replied(). Sets u->reply, or
@@ -305,6 +315,7 @@ attempt_reply_unpack(struct vc__attempt *u, const struct vc__reply_frame *reply)
                       "%s.%s: out of memory for the reply", u->service->name,
                       u->method->name);
         u->error.outcome = VC_OUTCOME_EXECUTED;
+        attempt_failed(u);
         return;
     }
     u->reply = vc__codec_unpack(&u->method->reply, &r->allocator, memory,
@@ -332,8 +343,10 @@ metadata_take(struct vc__attempt *u, const struct vc__reply_frame *reply)
                       "%s.%s: out of memory for the metadata of the reply",
                       u->service->name, u->method->name);
     u->error.outcome = reply->outcome;
-    if (b == NULL)
+    if (b == NULL) {
+        attempt_failed(u);
         return false;
+    }
     if (u->channel->servers.loads != NULL)
         vc__loads_take(u->channel->servers.loads, u->client, &b->view);
     if (reply->status != VC_OK)
@@ -365,6 +378,14 @@ throttle_tell(struct vc__attempt *u, const struct vc__reply_frame *reply)
         vc__throttle_answered(&u->client->pool->throttle, shed);
 }
 
+/* Sets u->error, for call_replied(). */
+static void
+reply_is_error(struct vc__attempt *u, const struct vc__reply_frame *reply)
+{
+    vc__reply_error(&u->error, reply, u->service->name, u->method->name);
+    attempt_failed(u);
+}
+
 /* replied() of the request: called by the pool on the holder, without locks.
  * Sets u->reply or u->error. */
 static void
@@ -376,7 +397,7 @@ call_replied(struct vc__request *r, const struct vc__reply_frame *reply)
     if (reply->metadata.len > 0 && !metadata_take(u, reply))
         u->reply = NULL;
     else if (reply->status != VC_OK)
-        vc__reply_error(&u->error, reply, u->service->name, u->method->name);
+        reply_is_error(u, reply);
     else if (!vc__codec_reply_fits(u->method, reply->len))
         reply_too_long(u, reply);
     else
@@ -403,6 +424,7 @@ call_replied_limited(struct vc__request *r, const struct vc__reply_frame *reply)
                       u->service->name, u->method->name, reply->len,
                       u->reply_max);
         u->error.outcome = VC_OUTCOME_EXECUTED;
+        attempt_failed(u);
     }
     vc__servers_judge(&u->channel->servers, u->held, false);
     throttle_tell(u, reply);
@@ -419,8 +441,10 @@ call_failed(struct vc__request *r, const struct vc__error *error)
     vc__error_copy(&u->error, error);
     vc__text_name(&u->error, u->service->name, u->method->name);
     if (error->outcome != VC_OUTCOME_NOT_EXECUTED &&
-        error->status != VC_CANCELLED)
+        error->status != VC_CANCELLED) {
+        attempt_failed(u);
         vc__servers_judge(&u->channel->servers, u->held, false);
+    }
     u->ended(u);
 }
 

@@ -182,6 +182,8 @@ vc__attempts_expired(const struct vc__attempts *a, struct vc__attempt *u,
                   u->service->name, u->method->name, no_answer_of(pool), a->ms,
                   target[0] == '\0' ? "" : " from ", target);
     u->error.outcome = outcome;
-    if (outcome != VC_OUTCOME_NOT_EXECUTED)
-        vc__servers_judge(&u->channel->servers, u->held, false);
+    if (outcome == VC_OUTCOME_NOT_EXECUTED)
+        return;
+    vc__servers_failed(&u->channel->servers, u->client, u->held);
+    vc__servers_judge(&u->channel->servers, u->held, false);
 }

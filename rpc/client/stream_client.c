@@ -49,9 +49,12 @@ vc__client_stream_end(struct vc__client_stream *c, enum vc__stream_event why,
     if (error->status == VC_OK)
         vc__retry_good(&c->channel->budget);
     if (c->answered || (error->outcome != VC_OUTCOME_NOT_EXECUTED &&
-                        error->status != VC_CANCELLED))
+                        error->status != VC_CANCELLED)) {
+        if (error->status != VC_OK)
+            vc__servers_failed(&c->channel->servers, c->client, c->held);
         vc__servers_judge(&c->channel->servers, c->held,
                           error->status == VC_OK);
+    }
     vc__stream_end(&c->stream, why, error);
     over_set(c);
     /* The frames that waited for a link with the request. */

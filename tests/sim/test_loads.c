@@ -139,7 +139,7 @@ all_connect(void)
 
         call();
         vc_channel_describe(w.channel, text, sizeof text);
-        for (ready = 0; (at = strstr(at, ": ready\n")) != NULL; at++)
+        for (ready = 0; (at = strstr(at, ": ready,")) != NULL; at++)
             ready++;
     }
 }
@@ -163,6 +163,21 @@ expect_shares(double a, double b, double c)
             fail_msg("server %u got %g of %u calls, and not %g", i, got, CALLS,
                      share);
     }
+}
+
+/* The line of each server has its weight by load, or none has. */
+static void
+expect_described(bool weighs)
+{
+    static char text[4096];
+    const char *at = text;
+    unsigned n = 0;
+
+    vc_channel_describe(w.channel, text, sizeof text);
+    for (; (at = strstr(at, " by load, ")) != NULL; at++)
+        n++;
+    assert_int_equal(weighs ? SERVERS : 0, n);
+    assert_null(strstr(text, "unknown"));
 }
 
 /* Calls now and then for so long. */
@@ -191,9 +206,11 @@ weights_count_10_s_after_the_first_report(void **state)
         expect_shares(1, 1, 1);
         call_for(9 * S - (fake_now_us() - begin));
         expect_shares(1, 1, 1);
+        expect_described(false);
         assert_true(fake_now_us() - begin < 10 * S);
         call_for(3 * S);
         expect_shares(4, 2, 1);
+        expect_described(true);
         world_end();
     }
 }

@@ -196,7 +196,7 @@ app_ready_await(struct app_fleet *f, unsigned n)
 
         assert_true(fixture_ms() < due);
         assert_status(VC_OK, fixture_echo(f->channel, 10, 1));
-        for (ready = 0; (at = strstr(at, ": ready\n")) != NULL; at++)
+        for (ready = 0; (at = strstr(at, ": ready,")) != NULL; at++)
             ready++;
     }
 }

@@ -240,7 +240,7 @@ site_ready(struct vc_channel *channel)
     const char *at = site_description(channel);
     unsigned n = 0;
 
-    for (; (at = strstr(at, ": ready\n")) != NULL; at++)
+    for (; (at = strstr(at, ": ready,")) != NULL; at++)
         n++;
     return n;
 }

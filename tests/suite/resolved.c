@@ -231,7 +231,7 @@ resolved_await_ready(struct resolved *w, unsigned n)
 
         assert_status(VC_OK, resolved_call(w, NULL, NULL));
         vc_channel_describe(w->channel, text, sizeof text);
-        for (ready = 0; (at = strstr(at, ": ready\n")) != NULL; at++)
+        for (ready = 0; (at = strstr(at, ": ready,")) != NULL; at++)
             ready++;
         look_again(due, "the servers are not all ready");
     }

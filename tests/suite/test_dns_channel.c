@@ -179,7 +179,7 @@ the_second_priority_gets_calls_when_the_first_is_killed(void **state)
     assert_int_equal(0, site_served(1));
 
     /* A call that meets the end of the connection may have run, and fails. */
-    snprintf(first, sizeof first, "tcp://127.0.0.1:%u: ready\n", site.port);
+    snprintf(first, sizeof first, "tcp://127.0.0.1:%u: ready,", site.port);
     assert_true(site_describes(site.channel, first));
     site_server_kill(&site, 0);
     while (site_describes(site.channel, first))

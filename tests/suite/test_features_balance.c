@@ -7,6 +7,7 @@
 
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <verbcall/counters.h>
@@ -98,9 +99,39 @@ ready_await(struct fleet *f, unsigned n)
         else
             fixture_echo(f->channel, 10, 1);
         vc_channel_describe(f->channel, text, sizeof text);
-        for (ready = 0; (at = strstr(at, ": ready\n")) != NULL; at++)
+        for (ready = 0; (at = strstr(at, ": ready,")) != NULL; at++)
             ready++;
     }
+}
+
+/* The number before this word in the line about server i. */
+static unsigned
+described(const struct fleet *f, unsigned i, const char *word)
+{
+    static char text[TEXT];
+    char begin[32];
+    const char *at;
+
+    vc_channel_describe(f->channel, text, sizeof text);
+    snprintf(begin, sizeof begin, "server %u of %u, ", i + 1, SERVERS);
+    at = strstr(text, begin);
+    at = at == NULL ? NULL : strstr(at, word);
+    if (at == NULL)
+        fail_msg("no \"%s\" of server %u in: %s", word, i + 1, text);
+    while (at[-1] != ' ')
+        at--;
+    return (unsigned)strtoul(at, NULL, 10);
+}
+
+/* Of all servers. */
+static unsigned
+described_failed(const struct fleet *f)
+{
+    unsigned failed = 0;
+
+    for (unsigned i = 0; i < SERVERS; i++)
+        failed += described(f, i, " failed");
+    return failed;
 }
 
 /* --- policies ------------------------------------------------------------ */
@@ -109,17 +140,21 @@ static void
 by_round_robin_they_take_turns(void **state)
 {
     uint64_t before[SERVERS];
+    unsigned said[SERVERS];
     struct fleet f;
 
     (void)state;
     fleet_start(&f, "", "round_robin");
     ready_await(&f, SERVERS);
     for (unsigned i = 0; i < SERVERS; i++)
-        before[i] = served_by(&f, i);
+        before[i] = served_by(&f, i), said[i] = described(&f, i, " call");
     for (unsigned i = 0; i < CALLS; i++)
         assert_status(VC_OK, fixture_echo(f.channel, 10, i));
-    for (unsigned i = 0; i < SERVERS; i++)
+    for (unsigned i = 0; i < SERVERS; i++) {
         assert_int_equal(CALLS / SERVERS, served_by(&f, i) - before[i]);
+        assert_int_equal(CALLS / SERVERS, described(&f, i, " call") - said[i]);
+    }
+    assert_int_equal(0, described_failed(&f));
     fleet_stop(&f);
 }
 
@@ -235,7 +270,7 @@ if_none_is_there_the_call_says_so(void **state)
     vc_channel_describe(f.channel, text, sizeof text);
     assert_non_null(strstr(text, "server 1 of 3, "));
     assert_non_null(strstr(text, "server 3 of 3, "));
-    assert_non_null(strstr(text, ": failing\n"));
+    assert_non_null(strstr(text, ": failing,"));
     assert_status(VC_UNAVAILABLE,
                   vc_channel_connect(f.channel, &suite_probe_service));
     fleet_stop(&f);
@@ -306,6 +341,7 @@ what_a_server_refuses_is_tried_as_often_as_ever(void **state)
     assert_status(VC_UNAVAILABLE, fixture_echo(f.channel, 10, 1));
     vc_runtime_counters(f.runtime, &c);
     assert_int_equal(2, c.calls_retried); /* max_attempts is 3 */
+    assert_int_equal(3, described_failed(&f));
     refusing_stop(&f);
 }
 
@@ -472,7 +508,26 @@ a_stream_stays_with_its_server(void **state)
         assert_status(VC_OK, suite_streams_talk_finish(streams[i]));
         suite_streams_talk_close(streams[i]);
     }
+    assert_int_equal(0, described_failed(&f));
     fleet_stop(&f);
+}
+
+/* Of a stream that is tried again, its last attempt counts. */
+static void
+a_stream_that_is_refused_has_failed_at_its_server(void **state)
+{
+    struct suite_streams_talk_client_stream *stream;
+    Suite__EchoReply *reply;
+    struct fleet f;
+
+    (void)state;
+    refusing_start(&f, "round_robin", SERVERS);
+    assert_status(VC_OK, vc_channel_connect(f.channel, &suite_probe_service));
+    assert_status(VC_OK, suite_streams_talk(f.channel, NULL, &stream));
+    assert_status(VC_UNAVAILABLE, suite_streams_talk_receive(stream, &reply));
+    suite_streams_talk_close(stream);
+    assert_int_equal(1, described_failed(&f));
+    refusing_stop(&f);
 }
 
 /* --- targets ----------------------------------------------------------------- */
@@ -536,6 +591,7 @@ main(void)
         T(one_that_is_back_gets_calls_again),
         T(one_that_is_back_is_found_when_all_have_failed),
         T(a_stream_stays_with_its_server),
+        T(a_stream_that_is_refused_has_failed_at_its_server),
         T(bad_lists_are_refused),
     };
 

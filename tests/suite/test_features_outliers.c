@@ -5,6 +5,7 @@
  * them, by which policy ever; or as they report that they are unhealthy. */
 #include "tests/suite/app_fleet.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include <verbcall/counters.h>
@@ -68,7 +69,7 @@ server_0_is_out(struct app_fleet *f)
         assert_status(VC_OK, app_nothing(f, 10000));
     assert_int_equal(before, atomic_load(&app_servers[0].calls));
     assert_int_equal(1, n_ejected(f));
-    assert_non_null(strstr(app_described(f), ": ejected\n"));
+    assert_non_null(strstr(app_described(f), ": ejected,"));
     fixture_await(&f->ejected_ms, 1);
 }
 
@@ -88,6 +89,61 @@ one_that_fails_half_of_its_calls_is_ejected(void **state)
     }
 }
 
+/* The line about server i must have its target, then `health`, and these
+ * numbers. */
+static void
+line_is(const struct app_fleet *f, unsigned i, const char *health,
+        const char *rest)
+{
+    const char *text = app_described(f), *line, *end;
+    char begin[200];
+
+    snprintf(begin, sizeof begin, "server %u of %u, %s: %s", i + 1, SERVERS,
+             f->servers[i].target, health);
+    line = strstr(text, begin);
+    end = line == NULL ? NULL : strchr(line, '\n') + 1;
+    if (end == NULL || end - line < (long)strlen(rest) ||
+        strncmp(end - strlen(rest), rest, strlen(rest)) != 0)
+        fail_msg("no line with \"%s\" and \"%s\" in: %s", begin, rest, text);
+}
+
+/* The others have no line about ejections. */
+static void
+people_see_its_calls_and_how_long_it_is_out(void **state)
+{
+    static struct app_fleet f;
+    unsigned failed = 0;
+    char rest[100];
+
+    (void)state;
+    outlier_start(&f, "round_robin", VC_OUTLIER_SUCCESS_RATE, HALF_FAIL,
+                  605000);
+    while (n_ejected(&f) == 0)
+        failed += app_nothing(&f, 10000) != VC_OK;
+    snprintf(rest, sizeof rest, ", %u calls, %u failed, ejected 1 time\n",
+             atomic_load(&app_servers[0].calls), failed);
+    line_is(&f, 0, "ejected, for 60", rest);
+    snprintf(rest, sizeof rest, ": ready, %u calls, 0 failed\n",
+             atomic_load(&app_servers[1].calls));
+    line_is(&f, 1, "ready", rest);
+    app_fleet_end(&f);
+}
+
+static void
+people_see_weights_that_differ(void **state)
+{
+    static struct app_fleet f;
+
+    (void)state;
+    app_fleet_begin(&f);
+    app_endpoints[0].weight = 2;
+    app_fleet_open(&f, VC_CHANNEL_OPTS(.policy = "pick_first"));
+    app_echo(&f, 1);
+    line_is(&f, 0, "ready", ": ready, weight 2, 1 call, 0 failed\n");
+    line_is(&f, 2, "idle", ": idle, weight 1, 0 calls, 0 failed\n");
+    app_fleet_end(&f);
+}
+
 static void
 one_that_does_not_answer_is_ejected_by_deadlines(void **state)
 {
@@ -98,6 +154,7 @@ one_that_does_not_answer_is_ejected_by_deadlines(void **state)
                   600000);
     ejected_await(&f, 10);
     server_0_is_out(&f);
+    assert_null(strstr(app_described(&f), " 0 failed, ejected"));
     app_fleet_end(&f);
 }
 
@@ -120,7 +177,8 @@ an_ejected_one_comes_back_on_time(void **state)
     fixture_await(&f.back_ms, 1);
     assert_in_range(atomic_load(&f.back_ms) - atomic_load(&f.ejected_ms), 300,
                     AWAIT_MS);
-    assert_null(strstr(app_described(&f), ": ejected\n"));
+    assert_null(strstr(app_described(&f), ": ejected,"));
+    assert_non_null(strstr(app_described(&f), " failed, ejected 1 time\n"));
     assert_int_equal(1, n_ejected(&f));
     app_fleet_end(&f);
 }
@@ -214,7 +272,7 @@ an_unhealthy_one_gets_no_call_until_it_is_healthy(void **state)
         health_start(&f, policies[p]);
         app_ready_await(&f, SERVERS);
         assert_status(VC_OK, vc_health_set(healths[0], "", false));
-        described_await(&f, ": unhealthy (NOT_SERVING)\n", true);
+        described_await(&f, ": unhealthy (NOT_SERVING),", true);
         before = atomic_load(&app_servers[0].calls);
         for (unsigned i = 0; i < CALLS; i++)
             assert_status(VC_OK, app_nothing(&f, 10000));
@@ -272,6 +330,8 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         T(one_that_fails_half_of_its_calls_is_ejected),
+        T(people_see_its_calls_and_how_long_it_is_out),
+        T(people_see_weights_that_differ),
         T(one_that_does_not_answer_is_ejected_by_deadlines),
         T(an_ejected_one_comes_back_on_time),
         T(no_policy_gives_an_ejected_one_a_call),

@@ -398,7 +398,7 @@ calls_move_to_the_next_priority_and_back(void **state)
     app_fleet_open(&f, VC_CHANNEL_OPTS(.policy = "priority"));
     app_echo(&f, CALLS);
     assert_int_equal(CALLS, app_served_by(&f, 1));
-    assert_non_null(strstr(app_described(&f), ": idle\n"));
+    assert_non_null(strstr(app_described(&f), ": idle,"));
     app_server_stop(&f, 1);
     app_echo(&f, CALLS);
     assert_int_equal(CALLS, app_served_by(&f, 0));
@@ -426,8 +426,8 @@ a_server_of_this_host_is_preferred(void **state)
     app_fleet_open(&f, VC_CHANNEL_OPTS(.policy = "nearest", .label = "here"));
     app_echo(&f, CALLS);
     assert_int_equal(CALLS, app_served_by(&f, 1));
-    assert_non_null(strstr(app_described(&f), "240.0.0.1:1: idle\n"));
-    assert_non_null(strstr(app_described(&f), "240.0.0.2:1: idle\n"));
+    assert_non_null(strstr(app_described(&f), "240.0.0.1:1: idle,"));
+    assert_non_null(strstr(app_described(&f), "240.0.0.2:1: idle,"));
     app_fleet_end(&f);
 }
 

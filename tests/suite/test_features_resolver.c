@@ -537,8 +537,8 @@ a_server_is_reached_at_the_first_of_its_addresses_that_answers(void **state)
         assert_status(VC_OK, resolved_call(&w, NULL, &by));
         assert_int_equal(0, by);
         snprintf(text, sizeof text,
-                 "server 1 of 1, %s: ready\n%s to %s: ", target,
-                 round == 0 ? "shm" : fixture_scheme(),
+                 "server 1 of 1, %s: ready, 1 call, 0 failed\n%s to %s: ",
+                 target, round == 0 ? "shm" : fixture_scheme(),
                  round == 0            ? shm
                  : fixture_has_names() ? own
                                        : strstr(own, "//") + 2);

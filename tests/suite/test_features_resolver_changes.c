@@ -305,14 +305,14 @@ connecting_waits_for_the_servers_too(void **state)
     pthread_join(c.thread, NULL);
     assert_status(VC_OK, c.status);
     resolved_described(&w, "server 2 of 2, ");
-    resolved_described(&w, ": ready\n");
+    resolved_described(&w, ": ready,");
     assert_status(VC_OK, vc_channel_connect(w.channel, &suite_probe_service));
     assert_int_equal(1, resolved_counters(&w).links_made);
     assert_status(VC_OK, resolved_set(&w, "0"));
     assert_status(VC_UNAVAILABLE,
                   vc_channel_connect(w.channel, &suite_probe_service));
     resolved_described(&w, "server 1 of 1, ");
-    resolved_described(&w, ": failing\n");
+    resolved_described(&w, ": failing,");
     resolved_stop(&w);
 }
 

@@ -6,8 +6,9 @@
  * called on the thread that describes a channel or a server or logs a pool's
  * transport, mostly under the lock of the pool or server.
  *
- * Called by: cm/pool/pool_describe.c (begin, add), rpc/server/server_listen.c
- * (begin, add), many files (plural). */
+ * Called by: cm/pool/pool_describe.c (begin, add), rpc/balance/server_line.c
+ * (begin, add), rpc/server/server_listen.c (begin, add), many files (plural).
+ */
 #ifndef VC_TRANSPORT_WORDS_H
 #define VC_TRANSPORT_WORDS_H
 
