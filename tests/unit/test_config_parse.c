@@ -232,10 +232,10 @@ static const struct {
      L0 "weighted_round_robin.blackoutPeriod" DURATION},
     {L("{\"weighted_round_robin\":{\"enableOobLoadReport\":1}}"),
      L0 "weighted_round_robin.enableOobLoadReport: must be true or false"},
-    {L("{\"weighted_round_robin\":{\"errorUtilizationPenalty\":-1}}"), L0
-     "weighted_round_robin.errorUtilizationPenalty: must be 0 or more"},
-    {L("{\"weighted_round_robin\":{\"errorUtilizationPenalty\":\"\"}}"), L0
-     "weighted_round_robin.errorUtilizationPenalty: must be 0 or more"},
+    {L("{\"weighted_round_robin\":{\"errorUtilizationPenalty\":-1}}"),
+     L0 "weighted_round_robin.errorUtilizationPenalty: must be 0 or more"},
+    {L("{\"weighted_round_robin\":{\"errorUtilizationPenalty\":\"\"}}"),
+     L0 "weighted_round_robin.errorUtilizationPenalty: must be 0 or more"},
     {L("{\"least_request_experimental\":{\"choiceCount\":1}}"),
      L0 "least_request_experimental.choiceCount: must be a whole number, 2 to "
         "4294967295"},
