@@ -89,8 +89,9 @@ rate_fits(struct vc__admission *a, struct vc__rate *r, uint64_t now,
 
 /* --- sources ----------------------------------------------------------- */
 
-/* The entry of this source, never NULL. A new source takes the place of the one
- * that was away longest. */
+/* The entry of this source, never NULL; marks it as seen. A new source takes
+ * the place of the one that was away longest. Called by rates_take() if there
+ * is a limit for each source. */
 static struct vc__source_rate *
 source_find(struct vc__admission *a, uint64_t now, const uint8_t addr[16])
 {

@@ -70,8 +70,9 @@ void vc__admission_init(struct vc__admission *a,
 /* Judges a connect request; `resumes`: the client says that its sessions wait
  * for the link. Returns true if admitted; the request then counts as a
  * half-open link. False: it must be rejected as busy; the client may retry
- * after *retry_ms, and *text, a constant, says why. Called for each good hello
- * that the server rejects for no other reason. */
+ * after *retry_ms, and *text, a constant, says why. Called last by
+ * server_turn_away() (rpc/server/server.c), for each good hello that it has not
+ * rejected. For one that is rejected later vc__admission_gone() is called. */
 bool vc__admission_take(struct vc__admission *a, uint64_t now,
                         const uint8_t source[16], bool resumes,
                         uint32_t *retry_ms, const char **text);

@@ -23,7 +23,8 @@ starved_link(struct vc__peer *peer)
     return NULL;
 }
 
-/* For pool_starved(), under the lock: the same, of any peer. */
+/* For pool_starved(), under the lock: the link to close, as starved_link() finds
+ * it, of the present peer or else of a former one. NULL: none. */
 static struct vc__pool_link *
 starved_link_any(struct vc__pool *p)
 {

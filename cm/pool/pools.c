@@ -49,7 +49,8 @@ same_choice(const struct vc__choice *a, const struct vc__choice *b)
     return same;
 }
 
-/* For pools_same(): true if both lead to the same addresses, in one order. */
+/* For pools_same(): true if both name the same transport, host and port, and the
+ * same list of addresses, in one order. */
 static bool
 same_target(const struct vc__target *a, const struct vc__target *b)
 {

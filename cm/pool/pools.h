@@ -2,9 +2,9 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The pools of one engine. Its channels with equal struct vc__pool_opts share
- * one. Any thread of the program, inside the function that opens or closes a
- * channel, gives it servers, or makes or frees a runtime; or by a task on the
- * holder that leaves a pool. Without the locks of pools.
+ * one. Any thread, inside the function that opens or closes a channel, gives it
+ * servers (a resolver may do that on the holder), or makes or frees a runtime;
+ * or by a task on the holder that leaves a pool. Without the locks of pools.
  *
  * Called by: rpc/runtime.c (init, fini), rpc/balance/subchannel.c (get, retire,
  * leave, close). */
@@ -30,7 +30,8 @@ void vc__pools_fini(struct vc__pools *ps);
 
 /* Returns the pool for these options, with one user more; makes it if there is
  * none. NULL if out of memory. vc__pools_leave() must follow, once for each
- * call. Called by vc_channel_open(). */
+ * call. Called by vc__subchannel_open(), when a channel is opened, or gets a
+ * further server from its resolver; on that thread. */
 struct vc__pool *vc__pools_get(struct vc__pools *ps,
                                const struct vc__pool_opts *opts);
 

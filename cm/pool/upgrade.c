@@ -63,8 +63,8 @@ best_link(const struct vc__pool *p)
 }
 
 /* The rank of the best link: transports of a lower rank are better. The number
- * of transports if no link may carry calls. Called when a link has joined, the
- * timer fires, or a search begins or fails. */
+ * of transports if no link may carry calls. Called when a link has joined or was
+ * lost, the timer fires, or a search begins or fails. */
 static unsigned
 best_rank(struct vc__pool *p)
 {

@@ -24,7 +24,8 @@ struct vc_canceller;
 
 /* vc_call_alloc - allocates size bytes, zeroed and aligned for any type, which
  * live until the reply has been packed. Returns NULL when the call has reached
- * its memory limit; return vc_call_fail(call, VC_RESOURCE_EXHAUSTED, ...)
+ * its memory limit, or memory is short (max_memory of the server, or the
+ * system's); return vc_call_fail(call, VC_RESOURCE_EXHAUSTED, ...)
  * then. */
 VC_API void *vc_call_alloc(struct vc_call *call, size_t size);
 

@@ -5,7 +5,7 @@
  * numbers also as texts of digits, durations as "1.5s", null for what is not
  * there. All say what is wrong with the path of the value, as in
  * "methodConfig[2].timeout: ...". The first fault counts. Called while a text
- * is read, on one thread.
+ * is read, on any thread; a reader is used by one.
  *
  * Called by: config.c (config_fail, config_get, config_object, config_number,
  * config_decimal), config_balance.c (config_fail, config_note, config_get,
@@ -49,7 +49,7 @@ void vc__config_note(struct vc__config_reader *r,
  * null. */
 struct vc__config_at vc__config_get(const struct vc__config_at *object,
                                     const char *name);
-/* Entry i of an array. */
+/* Entry i of an array. A null there is a value, of a wrong type. */
 struct vc__config_at vc__config_entry(const struct vc__config_at *array,
                                       size_t i);
 
@@ -76,7 +76,7 @@ bool vc__config_number(struct vc__config_reader *r,
 bool vc__config_decimal(struct vc__config_reader *r,
                         const struct vc__config_at *at, bool above,
                         double *out);
-/* Nanoseconds, at least `least`. */
+/* Nanoseconds, at least `least`, 0 or 1. Very long ones are shortened. */
 bool vc__config_duration(struct vc__config_reader *r,
                          const struct vc__config_at *at, uint64_t least,
                          uint64_t *out);

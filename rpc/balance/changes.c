@@ -423,8 +423,8 @@ vc__changes_shut(struct vc__changes *ch)
     vc__resolver_close(resolver);
 }
 
-/* One user more, unless it has none: then it is being closed. For
- * alive_take(). */
+/* One user more, which the caller puts; false if it has none: then it is being
+ * closed. For alive_take(), under `lock`. */
 static bool
 server_try_hold(struct vc__subchannel *s)
 {

@@ -74,8 +74,8 @@ bool vc__changes_have(struct vc__changes *ch);
 size_t vc__changes_describe(const struct vc__changes *ch, char *text,
                             size_t size);
 
-/* For vc_channel_close(), on its thread, in this order, as those of servers.h.
- * Shut closes the resolver: nothing changes any more. */
+/* For vc_channel_close() and, except cancel, for a vc_channel_open() that
+ * fails: on its thread, in this order, as those of servers.h. Shut closes the resolver: nothing changes any more. */
 void vc__changes_shut(struct vc__changes *ch);
 void vc__changes_cancel(struct vc__changes *ch, const void *owner);
 /* A subchannel is closed, and about to be freed: called by servers.c, on the

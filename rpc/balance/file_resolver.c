@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * See rpc/balance/file_resolver.h. Static functions run in file_open(), on its
- * thread, or on the holder. */
+ * See rpc/balance/file_resolver.h. Static functions run in file_open() or
+ * file_close(), on their threads, or on the holder. */
 #include "rpc/balance/file_resolver.h"
 
 #include <stdlib.h>

@@ -3,8 +3,8 @@
  *
  * See rpc/balance/health_watch.h. Static functions run on the holder, without
  * locks, unless their comments say otherwise. "The lock" is the pool's. What
- * comes from the link is kept under it until watch_turn() takes it, in a task:
- * so many messages of a turn count as one. */
+ * comes from the link is kept under it until watch_read() takes it, mostly in
+ * the task watch_turn(): so many messages of a turn count as one. */
 #include "rpc/balance/health_watch.h"
 
 #include <stdio.h>
@@ -145,7 +145,7 @@ watch_publish(struct vc__health_watch *w, const struct vc__error *why,
     }
 }
 
-/* The server has answered, for watch_turn(). */
+/* The server has answered, for watch_read(). */
 static void
 watch_answer(struct vc__health_watch *w, uint32_t word)
 {
@@ -167,8 +167,9 @@ static void watch_on_again(struct vc__timer *timer);
 static void watch_on_late(struct vc__timer *timer);
 static void watch_start(struct vc__health_watch *w);
 
-/* The Watch has ended on a connection that is still up: the next one follows.
- * said: why, in words. */
+/* The Watch has ended on a connection that is still up: the next one follows,
+ * at once or by the timer `again`; none if the server has no Watch
+ * (VC_UNIMPLEMENTED). said: why, in words. */
 static void
 watch_ended(struct vc__health_watch *w, enum vc_status status, const char *said)
 {
@@ -379,7 +380,7 @@ watch_window_send(struct vc__health_watch *w)
 static void watch_on_room(struct vc__timer *timer);
 
 /* Lets the server send more, once it has sent half of what it may; once a
- * second at most, or if memory was short. For watch_turn() and the timer. */
+ * second at most; without memory again a second later. For watch_turn() and the timer. */
 static void
 watch_room(struct vc__health_watch *w)
 {
@@ -427,7 +428,7 @@ watch_take(struct vc__health_watch *w)
 }
 
 /* Handles the answers that have come. One that is malformed ends the Watch:
- * false then. For watch_turn(), and when a Watch has ended. */
+ * false then. For watch_turn(), watch_on_late(), and when a Watch has ended. */
 static bool
 watch_read(struct vc__health_watch *w)
 {
@@ -446,7 +447,7 @@ watch_read(struct vc__health_watch *w)
     return !news.malformed;
 }
 
-/* The task, also of timers: handles what has come, and starts a Watch if the
+/* run() of the task `turn`, which watch_post() posts: handles what has come, and starts a Watch if the
  * server is connected and none runs, or is to run later. */
 static void
 watch_turn(struct vc__task *task)

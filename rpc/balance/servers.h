@@ -156,7 +156,8 @@ size_t vc__servers_describe(const struct vc__servers *sv, char *text,
 /* Counts in the pool of one of them. */
 void vc__servers_count(struct vc__servers *sv, enum vc__pool_count which);
 
-/* For vc_channel_close(), in this order: stops the resolver; ends the calls;
+/* For vc_channel_close() and, except cancel, for a vc_channel_open() that
+ * fails, in this order: stops the resolver; ends the calls;
  * and when the channel has no users any more, waits until all is closed. */
 void vc__servers_shut(struct vc__servers *sv);
 void vc__servers_cancel(struct vc__servers *sv, const void *owner);

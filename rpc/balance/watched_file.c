@@ -106,8 +106,8 @@ file_read_all(struct vc__watched_file *f, char *text, size_t *len)
     return n == 0;
 }
 
-/* Reads the file, and gives its owner what is there, unless the owner has
- * it. */
+/* For file_refresh(): reads the file into `text`, which has f->max + 1 bytes,
+ * and gives its owner what is there, unless the owner has it. */
 static void
 file_read_into(struct vc__watched_file *f, char *text)
 {
@@ -228,7 +228,8 @@ file_hurry(struct vc__watched_file *f)
     f->due = true;
 }
 
-/* Inotify has reported something. */
+/* ready() of vc_resolver_watch(), on the holder: inotify has reported
+ * something. */
 static void
 file_ready(void *state, int fd)
 {

@@ -3,9 +3,10 @@
  *
  * A file that is read again when it changes, for an owner that has a struct
  * vc_resolver: see doc/balancing.md, "file:". The state of the resolver must
- * begin with the struct. Functions run as verbcall/resolver.h says:
- * vc__watched_file_begin() and vc__watched_file_start() on the thread that
- * opens the channel, the others on the holder.
+ * begin with the struct. vc__watched_file_begin() and vc__watched_file_start():
+ * the thread that opens the channel; vc__watched_file_end(): the one that
+ * closes it, or could not open it; vc__watched_file_again(): the holder;
+ * vc__watched_file_why(): where the file is read.
  *
  * Called by: file_resolver.c (all), rpc/client/config_file.c (begin, start,
  * end, why), watched_file.c (why). */

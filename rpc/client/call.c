@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The blocking unary call: the caller polls until the reply is there. No other
- * thread watches its deadline. All of it runs on the caller's thread, except
+ * thread watches its deadline. One-way and hedged calls are made by one_way.c
+ * and hedge.c; the deadline of a hedged one is a timer of the engine. All of it runs on the caller's thread, except
  * the callbacks that say otherwise. */
 #include <verbcall/call.h>
 
@@ -283,8 +284,11 @@ blocking_call(struct vc_channel *channel, const struct what *w, void **reply)
     return VC_OK;
 }
 
-/* A call with complete options, which were made of user_opts. Inlined: the usual
- * call has no policy. */
+/* For vc__channel_call() and configured_call(): makes a call with complete
+ * options, which were made of user_opts: a hedged call, which runs as an
+ * asynchronous one, makes its own of these. Returns as vc_channel_call(); a
+ * one-way call leaves *reply as it is. Inlined, as w->policy is then known to be
+ * NULL for the usual call. */
 static inline __attribute__((always_inline)) enum vc_status
 call_dispatch(struct vc_channel *channel, const struct what *w,
               const struct vc_call_opts *user_opts, void **reply)

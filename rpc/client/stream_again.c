@@ -129,8 +129,9 @@ rest_begin(struct vc__client_stream *c, const struct vc__error *why,
     return rests;
 }
 
-/* On the holder: ends the rest. True for only one caller, which must start the
- * call again (`starts`) or end it. */
+/* For on_rested() and rest_run(), on the holder: ends the rest. True for only
+ * one caller, which must start the call again (`starts`) or end it; with
+ * `starts` for none if the rest is broken, as rest_run() ends the call then. */
 static bool
 rest_take(struct vc__client_stream *c, bool starts)
 {

@@ -93,8 +93,8 @@ stream_client_on_failed(struct vc__request *r, const struct vc__error *why)
         vc__client_stream_end(c, VC__STREAM_EV_LINK_LOST, &error);
 }
 
-/* Any thread. Enters the channel, and holds its server, for client_leave();
- * false if the call has ended: then the channel may be closed. A stream whose
+/* For client_put(), client_expire() and client_give_up(), on any thread: enters
+ * the channel, and holds its server, for client_leave(); false if the call has ended: then the channel may be closed. A stream whose
  * message was lost ends before its call. */
 static bool
 client_enter(struct vc__client_stream *c, struct vc__subchannel **held)
@@ -113,7 +113,8 @@ client_enter(struct vc__client_stream *c, struct vc__subchannel **held)
     return enters;
 }
 
-/* Any thread, after client_enter(). The stream may be freed. */
+/* Undoes client_enter(), for the same functions. The stream may have been freed
+ * since: so it is no argument. */
 static void
 client_leave(struct vc_channel *channel, struct vc__subchannel *held)
 {

@@ -129,7 +129,8 @@ bool vc__client_stream_reply(struct vc__client_stream *c,
                              struct vc__error *error);
 
 /* Ends the call; called once, by the thread that decides the end: the holder,
- * or any that cancels the call, starts it, or closes the channel. Leaves the
+ * or any that cancels the call, finds its deadline passed, starts it, or closes
+ * the channel. Leaves the
  * channel. May free the stream. */
 void vc__client_stream_end(struct vc__client_stream *c,
                            enum vc__stream_event why,

@@ -51,7 +51,8 @@ call_pack(struct vc__client_stream *c, const void *request)
     return VC_OK;
 }
 
-/* Packs the metadata of the CALL, if there are any. Errors as of
+/* For stream_open_prepare(): packs the metadata of the CALL, with the priority
+ * if that is not the default one; nothing if there is neither. Errors as of
  * vc__metadata_pack(). */
 static enum vc_status
 metadata_pack(struct vc__client_stream *c, const struct vc_call_opts *opts)

@@ -3,8 +3,9 @@
  *
  * See rpc/codec/arena.h. Allocates by moving a pointer through a chunk. When
  * the chunk is full a bigger one is allocated; a large piece gets a chunk of
- * its own. No piece is freed by itself: what protobuf-c frees while it merges
- * or fails stays allocated, and counts, until the reset. */
+ * its own. No piece is freed by itself: what protobuf-c frees while it unpacks
+ * a message of many fields, merges or fails stays allocated, and counts, until
+ * the reset. */
 #include "rpc/codec/arena.h"
 
 #include <stdint.h>
@@ -162,8 +163,8 @@ arena_allocator_alloc(void *arena, size_t size)
     return vc__arena_alloc(arena, size);
 }
 
-/* a->allocator.free(): called by protobuf-c on the same thread. Does nothing,
- * as the arena is freed as a whole. */
+/* a->allocator.free(): called by protobuf-c, on the thread of
+ * arena_allocator_alloc(). Does nothing, as the arena is freed as a whole. */
 static void
 arena_allocator_free(void *arena, void *pointer)
 {

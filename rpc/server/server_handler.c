@@ -366,10 +366,9 @@ call_begins_apart(const struct vc_call *call, const struct vc__engine *engine)
            vc__crew_is_short(engine->crew, call->site.session->peer->share);
 }
 
-/* Called by call_run(). Begins the handler, or sheds the call: on a thread of
- * the crew, now or once one is free, or on this thread, with the engine
- * released. While it runs
- * here, another thread may become the holder: then this one may use the call
+/* Called by call_run(). Begins the handler on a thread of the crew, now or once
+ * one is free, or on this thread, with the engine released; vc__thread_take()
+ * may shed the call instead. While it runs here, another thread may become the holder: then this one may use the call
  * only. The call holds its session, which holds the entry. */
 static void
 call_handle(struct vc_call *call, struct vc__service_entry *entry)

@@ -15,7 +15,8 @@
 #define VC__GIVEN_UP "the caller has cancelled the call"
 
 /* Unpacks the request and queues the call for its handler, or answers with an
- * error. Called by call_begin() (rpc/server/server_session.c) when a request is
+ * error; without memory for a call, closes the link, as the next two do. Called
+ * by call_begin() (rpc/server/server_session.c) when a request is
  * complete; `body` is valid only meanwhile. */
 void vc__call_begin(const struct vc__call_site *site, const uint8_t *body,
                     uint32_t len);

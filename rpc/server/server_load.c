@@ -1,8 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * See rpc/server/server_load.h. Static functions run on the holder of an
- * engine; those that take a struct vc__server_load, under its lock. */
+ * See rpc/server/server_load.h. Static functions but processors_count() run on
+ * the holder of an engine; those that take a struct vc__server_load, under its
+ * lock. */
 #define _GNU_SOURCE /* CPU_COUNT() */
 #include "rpc/server/server_load.h"
 

@@ -1,9 +1,10 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Frames of open sessions: calls, cancels, closes. A frame that breaks the
- * protocol ends the link; a request that is merely bad is answered. The holder
- * of the engine only. See rpc/server/server_session.h. */
+ * Open sessions: their CALL, DATA and CANCEL frames, their slots and replies,
+ * and their end. OPEN and CLOSE are in server_session_open.c, frames of streams
+ * in stream_server.c. A frame that breaks the protocol ends the link; a request
+ * that is merely bad is answered. The holder of the engine only. See rpc/server/server_session.h. */
 #include "rpc/server/server_session.h"
 
 #include <stdlib.h>

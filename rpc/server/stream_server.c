@@ -396,7 +396,7 @@ vc__stream_server_cancelled(struct vc_call *call)
 
 /* --- frames of sessions ------------------------------------------------- */
 
-/* Called by stream_server_message_take(). */
+/* Called by too_long_text() and stream_server_message_take(). */
 static struct vc__server_part *
 stream_server_part_of(const struct vc__server_session *s)
 {

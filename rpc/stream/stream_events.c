@@ -414,8 +414,9 @@ timer_arm(struct vc__stream_events *ev)
     s->ops->give_up(s, &error);
 }
 
-/* The task of begin_post(), on the holder, which owns the timer. Stops the
- * timer if only the end is left; queues stream_events_run(). */
+/* The task of begin_post(), on the holder, which owns the timer. Starts the
+ * timer in the first turn, and stops it if only the end is left; queues
+ * stream_events_run(). */
 static void
 stream_events_begin(struct vc__task *task)
 {

@@ -406,7 +406,7 @@ the_file_of_a_list_changes_its_policy(void **state)
     "{\"successRateEjection\":{},\"childPolicy\":[{\"round_robin\":{}}]}}]}"
 
 /* While the resolver has a config the file is read all the same: a fault is
- * the file's, and is told when it is written. */
+ * the file's, and is reported when it is written. */
 static void
 a_file_with_a_fault_is_refused_while_the_resolver_has_a_config(void **state)
 {

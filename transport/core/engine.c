@@ -313,7 +313,8 @@ engine_tick(struct vc__engine *e)
 }
 
 /* For engine_progress(): arms all sources, looks once more, and sleeps until
- * something comes, a timer is due, or `until`. */
+ * something comes, a timer is due, or `until`. Then runs the timers that are
+ * due. */
 static void
 engine_sleep(struct vc__engine *e, uint64_t until)
 {

@@ -249,7 +249,8 @@ void vc__engine_alarm(struct vc__engine *e, uint64_t due);
 void vc__engine_rearm(struct vc__engine *e);
 
 /* From now on the holder calls the source's functions. Called by the transports
- * for each descriptor, of a context, wire, ear or device, and by alarm_open().
+ * for each descriptor, of a context, wire, ear or device, by alarm_open(), and by
+ * rpc/balance/resolver.c for those of a resolver.
  * Returns 0 or an errno of epoll_ctl(2). Holder only, but a source that has no
  * poll may be added by any thread. */
 int vc__engine_add(struct vc__engine *e, struct vc__source *s);
@@ -260,15 +261,16 @@ int vc__engine_add(struct vc__engine *e, struct vc__source *s);
 void vc__engine_poll_source(struct vc__engine *e, struct vc__source *s,
                             unsigned (*poll)(struct vc__source *s),
                             void (*arm)(struct vc__source *s));
-/* Removes a source: its functions are called no more. Called on the holder when
- * its owner ends or pauses, also inside its own ready(); or alone when a
- * context is closed. */
+/* Removes a source. The look that is under way may still call its ready() once:
+ * so ready() checks whether the source is in use, and its memory outlives that
+ * look. Called on the holder when its owner ends, pauses or forgets it, also
+ * inside its own ready(); or alone when a context is closed. */
 void vc__engine_remove(struct vc__engine *e, struct vc__source *s);
 
 /* From now on ready() is also called when the descriptor is writable, or, if
  * `awaits` is false, only when it is readable. Called by transport/tcp: on the
  * holder while it connects, later by any thread that sends, under the link's
- * lock. */
+ * lock; and by vc_resolver_watch(), on the holder. */
 void vc__engine_await_room(struct vc__engine *e, struct vc__source *s,
                            bool awaits);
 

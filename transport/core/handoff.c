@@ -25,9 +25,9 @@ vc__handler_run_open(struct vc__handler_run *s, struct vc__engine *e)
     s->share = NULL;
     s->habit = NULL;
     s->lost = s->failed = false;
-    /* Relaxed: a hint for the watcher. */
     if (number == 0)
         number = vc__thread_number();
+    /* Relaxed: a hint for the watcher. */
     atomic_store_explicit(&e->runner, number, memory_order_relaxed);
     s->outer = inmost;
     inmost = s;

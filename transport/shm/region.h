@@ -93,7 +93,8 @@ int vc__shm_region_try(void);
  * when a hello or an accept has come. */
 const struct vc__shm_region *vc__shm_region_map(int fd);
 
-/* NULL is allowed. Called when a wire is freed or a request rejected. */
+/* NULL is allowed. Called when a wire is freed or cannot be prepared, when a
+ * request is rejected, and by vc__shm_region_try(). */
 void vc__shm_region_unmap(const struct vc__shm_region *region);
 
 /* Gives back the memory of data from here on, which is the end of a page; it

@@ -5,9 +5,11 @@
  * the other, as they stand in a frame. What a peer sent is checked once, and
  * read only after that. Pure: no state but the caller's, no allocation, any
  * thread. Writing: a client packs its request's entries on the thread that
- * begins an attempt, a server its reply's on the handler's thread. Reading:
- * both on the holder, a client when a reply has come, a server when a call is
- * taken.
+ * begins an attempt; a server its reply's on the handler's thread, a load report
+ * or the pushback of a refused call on the holder. What has come is checked and
+ * unpacked on the holder. Unpacked entries are searched there, for
+ * vc_call_metadata_find() on the handler's thread, and for a vc_result on the
+ * thread that fills it. Seek: the thread that is about to send the request.
  *
  * Called by: cm/pool/session_reply.c (of), rpc/client/pick_facts.c (of),
  * rpc/server/server_session.c (of), rpc/client/result.c (fault, size, put,
@@ -70,7 +72,8 @@ size_t vc__metadata_size(const struct vc_metadata *entry);
 /* Packs an entry to out, which has vc__metadata_size() bytes, and returns where
  * the next one goes. Called for a request by vc__metadata_pack()
  * (rpc/client/result.c), and its pack_begin() for the library's own entries;
- * for a reply by server_metadata_say(). */
+ * for a Watch by watch_metadata() (rpc/balance/health_watch.c); for a reply by
+ * server_metadata_say(), and for its load report by load_renew(). */
 uint8_t *vc__metadata_put(uint8_t *out, const struct vc_metadata *entry,
                           bool trailing);
 
@@ -116,9 +119,9 @@ void vc__metadata_unpack(struct vc__metadata_view *view, void *memory,
                          const struct vc__metadata *m, size_t n);
 
 /* The first of n entries with this key; NULL if there is none. Called by
- * vc__metadata_find_own(), and by rpc/server/server_metadata.c: for a call's
- * priority on the holder, for vc_call_metadata_find() on the handler's
- * thread. */
+ * vc__metadata_find_own(); by rpc/server/server_metadata.c, for a call's priority
+ * on the holder, for vc_call_metadata_find() on the handler's thread; and by
+ * vc__loads_take() on the holder, for the load report of a reply. */
 const struct vc_metadata *vc__metadata_find(const struct vc_metadata *entries,
                                             size_t n, const char *key);
 
