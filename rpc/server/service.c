@@ -144,14 +144,18 @@ is_never_shed(const struct vc_service *service)
            strcmp(service->name, "verbcall.reflection.v1.Reflection") == 0;
 }
 
-/* flags: VC_METHOD_*. on_engine: handlers never begin on threads of their own,
- * however long earlier ones took. Called by service_entry_new(). */
+/* flags: VC_METHOD_*. in_turn: handlers never begin on threads of their own.
+ * exempt: the same, unless the method is said to block, as one of a health
+ * service of the program's own may be. Called by service_entry_new(). */
 static void
-method_init(struct vc__method_state *m, uint32_t flags, bool on_engine)
+method_init(struct vc__method_state *m, uint32_t flags, bool in_turn,
+            bool exempt)
 {
-    if (on_engine)
+    bool blocks = flags & VC_METHOD_BLOCKING;
+
+    if (in_turn || (exempt && !blocks))
         vc__habit_fix(&m->habit, VC__HABIT_NEVER);
-    else if (flags & VC_METHOD_BLOCKING)
+    else if (blocks)
         vc__habit_fix(&m->habit, VC__HABIT_ALWAYS);
     if (flags & VC_METHOD_CLIENT_STREAM)
         m->kind |= VC__FRAME_CLIENT_STREAM;
@@ -204,8 +208,8 @@ service_entry_new(const struct vc__services *t,
     e->service = service;
     e->exempt = exempt;
     for (unsigned i = 0; i < service->n_methods; i++)
-        method_init(&e->methods_state[i], service->methods[i].flags,
-                    in_turn || exempt);
+        method_init(&e->methods_state[i], service->methods[i].flags, in_turn,
+                    exempt);
     if (!methods_copy(e, methods, size) ||
         !adaptives_make(e, in_turn || exempt ? 0 : t->adaptive_limit)) {
         entry_free(e);

@@ -10,7 +10,10 @@
 
 #include <cmocka.h>
 
+#include "rpc/server/service.h"
 #include "transport/core/habit.h"
+
+#define HEALTH "grpc.health.v1.Health"
 
 static void
 a_method_that_never_blocked_does_not(void **state)
@@ -92,6 +95,34 @@ handlers_that_take_turns_are_never_long(void **state)
     assert_false(vc__habit_is_long(&h));
 }
 
+/* One of its own, which the program has in place of the library's. */
+static void
+only_methods_that_are_said_to_block_do_so_in_a_health_service(void **state)
+{
+    static const struct vc_method methods[] = {
+        {.name = "Check", .flags = VC_METHOD_BLOCKING}, {.name = "Watch"}};
+    const struct vc_service service = {
+        .name = HEALTH,
+        .id = vc__service_id(HEALTH, strlen(HEALTH)),
+        .n_methods = 2,
+        .methods = methods};
+    struct vc__services services = {.adaptive_limit = 0};
+    struct vc__service_entry *e;
+
+    (void)state;
+    assert_true(vc__services_init(&services));
+    assert_int_equal(
+        vc__services_add(&services, &service, NULL, 0, NULL, false), VC_OK);
+    e = vc__services_get(&services, HEALTH, strlen(HEALTH));
+
+    assert_true(vc__habit_blocks(&e->methods_state[0].habit));
+    vc__habit_blocked(&e->methods_state[1].habit);
+    assert_false(vc__habit_blocks(&e->methods_state[1].habit));
+
+    vc__service_put(e);
+    vc__services_fini(&services);
+}
+
 int
 main(void)
 {
@@ -102,6 +133,8 @@ main(void)
         cmocka_unit_test(
             it_is_long_after_a_takeover_until_four_runs_were_quick),
         cmocka_unit_test(handlers_that_take_turns_are_never_long),
+        cmocka_unit_test(
+            only_methods_that_are_said_to_block_do_so_in_a_health_service),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
