@@ -68,8 +68,12 @@ vc__peer_is(const struct vc__peer *peer, const struct vc__link *link)
 
 /* --- links ------------------------------------------------------------- */
 
-void
-vc__peer_loose_bind(struct vc__peer *peer)
+/* For vc__peer_join() and vc__peer_leave(): the sessions without a link that
+ * have calls in progress, or are to be closed, are bound to the peer's links;
+ * the others wait for their next call. The pool's health is published. Without
+ * memory for a session's calls a link is closed soon (pool_starved.c). */
+static void
+peer_loose_bind(struct vc__peer *peer)
 {
     struct vc__session *s, *next;
     CDS_LIST_HEAD(loose); /* sessions that find no memory become loose again */
@@ -94,7 +98,7 @@ vc__peer_join(struct vc__peer *peer, struct vc__pool_link *pl)
     pl->peer = peer;
     cds_list_add_tail(&pl->node, &peer->links);
     peer->n_links++;
-    vc__peer_loose_bind(peer);
+    peer_loose_bind(peer);
 }
 
 void
@@ -108,7 +112,7 @@ vc__peer_leave(struct vc__peer *peer, struct vc__pool_link *pl)
     vc__link_close_io(&pl->link);
     cds_list_for_each_entry_safe (s, next, &pl->sessions, node)
         vc__session_unbind(s);
-    vc__peer_loose_bind(peer);
+    peer_loose_bind(peer);
 }
 
 bool

@@ -10,8 +10,8 @@
  * thread.
  *
  * Called by: pool_link.c (new, is, join, leave, is_busy, push), pool.c (free,
- * is_busy, push), peer.c (place, loose_bind), upgrade.c (place, loose_bind),
- * pool_connect.c (is_busy), session.c (seat, unseat, reseat, binding). */
+ * is_busy, push), peer.c (place), upgrade.c (place), pool_connect.c (is_busy),
+ * session.c (seat, unseat, reseat, binding). */
 #ifndef VC_CM_PEER_H
 #define VC_CM_PEER_H
 
@@ -86,13 +86,6 @@ void vc__peer_join(struct vc__peer *peer, struct vc__pool_link *pl);
 /* A link of the peer is down: its sessions continue on other links, or wait.
  * Holder. */
 void vc__peer_leave(struct vc__peer *peer, struct vc__pool_link *pl);
-
-/* The peer's sessions without a link that have calls in progress, or are to be
- * closed, are bound to its links; the others wait for their next call. The
- * pool's health is published. Without memory for a session's calls a link is
- * closed soon (pool_starved.c). Called by vc__peer_join() and vc__peer_leave(),
- * and by upgrade.c when links take calls again. Holder. */
-void vc__peer_loose_bind(struct vc__peer *peer);
 
 /* True if any session has calls in progress. Called by the holder. */
 bool vc__peer_is_busy(const struct vc__peer *peer);

@@ -19,7 +19,7 @@
  * former_check), pool_link.c (refuse, requests_fail, grow, count_replies,
  * has_ways, attempt_cancel, failed, health_update, peer_drop, launch, push,
  * is_wanted, attempt, hurry, waiters_take, waiters_wake, close_check,
- * upgrade_joined, upgrade_lost, upgrade_log, upgrade_unused, upgrade_cancel,
+ * upgrade_joined, upgrade_lose, upgrade_log, upgrade_unused, upgrade_cancel,
  * upgrade_suits, missed, look, former_check), rpc/balance/health_watch.c
  * (refuse), client.c (refuse_soon, requests_fail, want, grow), gate.c
  * (requests_fail, push), session.c (tidy, count_replies), upgrade.c (count_one,
@@ -479,9 +479,10 @@ void vc__upgrade_init(struct vc__pool *p);
 /* A link has joined the pool's peer: closes links by worse transports, and
  * looks for a better transport. */
 void vc__upgrade_joined(struct vc__pool *p, struct vc__pool_link *pl);
-/* A link was lost. If only links are left that stay for their streams, the best
- * of them take calls again. Under the lock. */
-void vc__upgrade_lost(struct vc__pool *p);
+/* A link is lost, and about to leave its peer. If only links are left then that
+ * stay for their streams, the best of them take calls again: so the pool stays
+ * ready. Under the lock. */
+void vc__upgrade_lose(struct vc__pool *p, const struct vc__pool_link *lost);
 /* Logs by which transport calls go, if it has changed. Called when a link of
  * the peer has joined or was lost. */
 void vc__upgrade_log(struct vc__pool *p);
@@ -509,7 +510,7 @@ size_t vc__pool_describe(struct vc__pool *p, char *text, size_t size);
 
 /* pool_starved.c: a session with calls in progress could not be bound to a link
  * for lack of memory. That link is closed soon, as RESOURCE_EXHAUSTED. Called
- * by vc__peer_loose_bind(), on the holder, under the lock. */
+ * by peer_loose_bind() of peer.c, on the holder, under the lock. */
 void vc__pool_starve(struct vc__pool *p);
 
 /* pool_link.c: makes a link for an attempt or a better transport, when a dial

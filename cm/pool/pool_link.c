@@ -363,17 +363,17 @@ link_lost(struct vc__pool *p, struct vc__pool_link *pl)
     if (!pl->leaving)
         vc__pool_missed(p, pl->link.wire->transport, &pl->link.error);
     pthread_mutex_lock(&p->lock);
-    vc__peer_leave(peer, pl);
     former = peer != p->peer;
+    if (!former)
+        vc__upgrade_lose(p, pl);
+    vc__peer_leave(peer, pl);
     if (!former && peer->n_links == 0) {
         p->lost = pl->link.error;
         if (vc__pool_is_wanted(p))
             vc__pool_attempt(p);
         vc__pool_hurry(p);
-    } else if (!former) {
-        vc__upgrade_lost(p);
-        if (peer->n_links < p->opts.min_links)
-            vc__pool_grow(p);
+    } else if (!former && peer->n_links < p->opts.min_links) {
+        vc__pool_grow(p);
     }
     vc__pool_launch(p);
     pthread_mutex_unlock(&p->lock);

@@ -45,18 +45,19 @@ vc__upgrade_suits(const struct vc__pool *p,
            vc__choice_has(&p->opts.require, transport);
 }
 
-/* For best_rank(), lesser_find() and vc__upgrade_lost(): the best link that may
- * carry calls; NULL if there is none. Under the lock, which protects the links
- * of a peer. */
+/* For best_rank(), lesser_find() and vc__upgrade_lose(): the best link that may
+ * carry calls, but not this one, or NULL; NULL if there is none. Under the lock,
+ * which protects the links of a peer. */
 static struct vc__pool_link *
-best_link(const struct vc__pool *p)
+best_link(const struct vc__pool *p, const struct vc__pool_link *but)
 {
     struct vc__pool_link *pl, *best = NULL;
 
     if (p->peer == NULL)
         return NULL;
     cds_list_for_each_entry (pl, &p->peer->links, node) {
-        if (!pl->scout && (best == NULL || rank_of(p, pl) < rank_of(p, best)))
+        if (pl != but && !pl->scout &&
+            (best == NULL || rank_of(p, pl) < rank_of(p, best)))
             best = pl;
     }
     return best;
@@ -72,7 +73,7 @@ best_rank(struct vc__pool *p)
     unsigned rank;
 
     pthread_mutex_lock(&p->lock);
-    best = best_link(p);
+    best = best_link(p, NULL);
     rank = best != NULL ? rank_of(p, best) : p->opts.choice.n;
     pthread_mutex_unlock(&p->lock);
     return rank;
@@ -120,7 +121,7 @@ lesser_find(struct vc__pool *p, bool *streams)
 
     *streams = false;
     pthread_mutex_lock(&p->lock);
-    best = best_link(p);
+    best = best_link(p, NULL);
     if (best != NULL) {
         vc__peer_place(p->peer, &best->link);
         cds_list_for_each_entry (pl, &p->peer->links, node) {
@@ -152,18 +153,17 @@ lesser_close(struct vc__pool *p)
 }
 
 void
-vc__upgrade_lost(struct vc__pool *p)
+vc__upgrade_lose(struct vc__pool *p, const struct vc__pool_link *lost)
 {
-    struct vc__pool_link *best = best_link(p), *pl;
+    struct vc__pool_link *best = best_link(p, lost), *pl;
 
     if (best == NULL || !best->leaving)
         return;
     cds_list_for_each_entry (pl, &p->peer->links, node) {
-        if (rank_of(p, pl) == rank_of(p, best))
+        if (pl != lost && rank_of(p, pl) == rank_of(p, best))
             pl->leaving = false;
     }
     vc__peer_place(p->peer, &best->link);
-    vc__peer_loose_bind(p->peer);
 }
 
 /* --- links that only showed the way --------------------------------------- */

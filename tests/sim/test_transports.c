@@ -12,6 +12,7 @@
 #include <verbcall/counters.h>
 #include <verbcall/stream.h>
 
+#include "rpc/client/channel.h"
 #include "tests/sim/networks.h"
 #include "tests/sim/second.h"
 #include "tests/sim/traffic.h"
@@ -510,6 +511,7 @@ calls_go_back_to_the_link_of_a_stream(void **state)
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         struct vc_call_opts opts = VC_CALL_OPTS_INIT;
         struct suite_streams_talk_client_stream *stream;
+        unsigned readied;
         struct vc_counters c;
         static struct rig r;
 
@@ -521,8 +523,11 @@ calls_go_back_to_the_link_of_a_stream(void **state)
         await(&r, has_both, "by both", BACK_US);
         await_good(&r, 20, S);
         longest_begin(&r);
+        readied = vc__pool_readied(r.channel->servers.only->pool);
         networks_lose(&r.networks, FIRST, LOSS_CUT);
         await_second(&r, LOST_US);
+        assert_int_equal(readied,
+                         vc__pool_readied(r.channel->servers.only->pool));
         await_good(&r, 20, S);
         assert_int_equal(VC_OK, traffic_talk(stream));
         assert_int_equal(VC_OK, suite_streams_talk_finish(stream));
