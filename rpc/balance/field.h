@@ -6,7 +6,8 @@
  * lock but vc__field_of() where it has servers connected: vc__pool_prompt()
  * takes the lock of the pool.
  *
- * Called by: field.c (suits_of), picker.c (all). */
+ * Called by: rpc/client/attempts.c (pick_key_insists), field.c (suits_of),
+ * picker.c (suits_of, of, get). */
 #ifndef VC_RPC_FIELD_H
 #define VC_RPC_FIELD_H
 
@@ -27,6 +28,18 @@ struct vc__pick_key {
      * program's own. */
     const struct vc__pool *tried[VC__PICK_TRIED];
 };
+
+/* True if a policy of the program's own has chosen the same server for the last
+ * two attempts of the call: it insists on that. Called when an attempt has
+ * failed. */
+static inline bool
+vc__pick_key_insists(const struct vc__pick_key *key)
+{
+    unsigned n = key->n_tried;
+
+    return n >= 2 && key->tried[(n - 1) % VC__PICK_TRIED] ==
+                         key->tried[(n - 2) % VC__PICK_TRIED];
+}
 
 /* What an attempt brings. */
 struct vc__pick {

@@ -77,6 +77,17 @@ vc__attempts_end(struct vc__attempts *a)
 
 /* --- the next attempt -------------------------------------------------- */
 
+/* For facts_of(): true if another server may be tried at once. Not if a policy
+ * of the program's own has chosen the same again; but a call that has waited
+ * where there is no server always may. */
+static bool
+may_move(const struct vc__attempts *a, const struct vc__attempt *u,
+         bool nowhere)
+{
+    return !u->answered && (nowhere || !vc__pick_key_insists(&u->key)) &&
+           vc__channel_elsewhere(u->channel, u->before, a->moved);
+}
+
 /* The facts of failed attempt u, for vc__attempts_next(). A lack of resources
  * here that lasts counts as a pushback: no retry. */
 static struct vc__retry_facts
@@ -85,6 +96,7 @@ facts_of(const struct vc__attempts *a, const struct vc__attempt *u,
 {
     uint64_t left = a->due > now ? a->due - now : 0;
     bool lasts = vc__lack_lasts(u->error.lack);
+    bool nowhere = u->before != NULL && u->before->opts.nowhere;
 
     return (struct vc__retry_facts){
         .status = u->error.status,
@@ -94,9 +106,8 @@ facts_of(const struct vc__attempts *a, const struct vc__attempt *u,
         .attempt = a->number - a->moved,
         .has_pushback = u->has_pushback || lasts,
         .pushback_ms = lasts ? -1 : u->pushback_ms,
-        .nowhere = u->before != NULL && u->before->opts.nowhere,
-        .elsewhere = !u->answered &&
-                     vc__channel_elsewhere(u->channel, u->before, a->moved),
+        .nowhere = nowhere,
+        .elsewhere = may_move(a, u, nowhere),
         .answered = u->answered,
         .waits = &u->channel->retry,
         .took_us = now - a->began,

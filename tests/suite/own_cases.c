@@ -198,6 +198,35 @@ a_call_that_a_policy_fails_is_retried(void **state)
     own_end(&f);
 }
 
+/* It is asked once more at once, as another server may be chosen; then after
+ * each of two backoffs. */
+void
+a_policy_that_insists_on_a_server_has_its_calls_wait(void **state)
+{
+    static struct app_fleet f;
+
+    (void)state;
+    own_open(&f, 0, "own:returns");
+    app_server_stop(&f, 1);
+    atomic_store(&own_policy.choice, 1);
+    assert_status(VC_UNAVAILABLE, fixture_echo(f.channel, 10, 1));
+    assert_int_equal(4, atomic_load(&own_policy.picks));
+    own_end(&f);
+}
+
+void
+a_policy_may_have_a_call_wait_after_it_has_insisted(void **state)
+{
+    static struct app_fleet f;
+
+    (void)state;
+    own_open(&f, 0, "own:insists");
+    app_server_stop(&f, 1);
+    assert_status(VC_OK, fixture_echo(f.channel, 10, 1));
+    assert_int_equal(4, atomic_load(&own_policy.picks));
+    own_end(&f);
+}
+
 /* --- waiting ------------------------------------------------------------------- */
 
 struct waiting {

@@ -29,6 +29,15 @@ pick_returns(struct vc_pick *pick)
 }
 
 static uint32_t
+pick_insists(struct vc_pick *pick)
+{
+    unsigned picks = atomic_load(&own_policy.picks);
+
+    (void)pick;
+    return picks <= 2 ? 1 : picks == 3 ? VC_PICK_WAIT : 0;
+}
+
+static uint32_t
 pick_untried(struct vc_pick *pick)
 {
     for (uint32_t i = 0; i < pick->n; i++) {
@@ -64,6 +73,7 @@ own_build(struct vc_policy_servers *servers, void **state)
         const char *manner;
         uint32_t (*pick)(struct vc_pick *pick);
     } manners[] = {{"returns", pick_returns},
+                   {"insists", pick_insists},
                    {"untried", pick_untried},
                    {"best", pick_best}};
     struct own_state *s = malloc(sizeof *s);

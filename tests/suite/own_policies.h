@@ -5,6 +5,7 @@
  * the documents, and "own:MANNER", whose states are counted, and die when they
  * are destroyed. The manners:
  * - returns  the choice is own_policy.choice
+ * - insists  server 1 for the first two choices, then to wait once, then server 0
  * - untried  the first that was not tried, whatever its state; else server 0
  * - best     the next in turn of those with the lowest state that were not
  *            tried; but each 16th choice is to wait */

@@ -627,6 +627,8 @@ main(void)
         T(an_ejected_server_gets_none_by_a_policy_that_asks),
         T(a_choice_that_is_none_fails_its_call_only),
         T(a_call_that_a_policy_fails_is_retried),
+        T(a_policy_that_insists_on_a_server_has_its_calls_wait),
+        T(a_policy_may_have_a_call_wait_after_it_has_insisted),
         T(a_call_that_is_to_wait_goes_when_there_is_a_server),
         T(a_call_that_waits_ends_at_its_deadline),
         T(a_deadline_that_is_noticed_late_ends_a_call_that_waits),
