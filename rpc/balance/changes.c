@@ -395,9 +395,9 @@ vc__changes_open(struct vc__servers *sv, struct vc__progress *progress,
     enum vc_status status = vc__target_opts_choose(opts);
     struct vc__error error;
 
+    vc__servers_init(sv, progress); /* also for loads, which end after this */
     if (status != VC_OK)
         return status;
-    vc__servers_init(sv, progress);
     sv->holds = true;
     sv->changes = changes_new(sv, target, opts);
     if (sv->changes == NULL)

@@ -236,6 +236,29 @@ a_resolver_that_refuses_its_target_fails_the_open(void **state)
     resolved_stop(&w);
 }
 
+static void
+options_that_are_refused_open_no_resolver(void **state)
+{
+    struct vc_channel *none;
+    struct resolved w;
+
+    (void)state;
+    resolved_start_servers(&w);
+    assert_status(VC_INVALID_ARGUMENT,
+                  vc_channel_open(w.runtime, "app:7",
+                                  VC_CHANNEL_OPTS(.transports = "pigeon"),
+                                  &none));
+    resolved_says("vc_channel_opts.transports \"pigeon\": ");
+    assert_status(VC_INVALID_ARGUMENT,
+                  vc_channel_open(w.runtime, "app:7",
+                                  VC_CHANNEL_OPTS(.policy = "round_robin",
+                                                  .require = "pigeon"),
+                                  &none));
+    assert_int_equal(0, atomic_load(&app.opens));
+    resolved_open(&w, NULL);
+    resolved_stop(&w);
+}
+
 static enum vc_status
 nothing_open(struct vc_resolver *r, const char *target, void **state)
 {
@@ -345,6 +368,7 @@ main(void)
         T(one_target_named_twice_counts_once),
         T(a_thousand_servers_come_and_go_in_a_second),
         T(a_resolver_that_refuses_its_target_fails_the_open),
+        T(options_that_are_refused_open_no_resolver),
         T(malformed_types_are_refused),
         T(there_are_at_most_sixteen_types),
     };
