@@ -11,6 +11,8 @@
 #include <string.h>
 
 #include <verbcall/load.h>
+#include <verbcall/outlier.h>
+#include <verbcall/policy.h>
 #include <verbcall/resolver.h>
 
 #include "tests/sim/traffic.h"
@@ -351,12 +353,100 @@ no_call_is_lost_while_servers_that_serve_come_and_go(void **state)
     }
 }
 
+/* --- memory --------------------------------------------------------------- */
+
+static enum vc_status
+first_build(struct vc_policy_servers *servers, void **state)
+{
+    (void)servers;
+    *state = NULL;
+    return VC_OK;
+}
+
+static uint32_t
+first_pick(void *state, struct vc_pick *pick)
+{
+    (void)state;
+    (void)pick;
+    return 0;
+}
+
+static const struct vc_policy_type first = {
+    .size = sizeof first,
+    .name = "first",
+    .build = first_build,
+    .pick = first_pick,
+};
+
+/* Opens a channel with all that has memory of its own, and sets servers twice,
+ * while the nth allocation fails. False if none has failed. */
+static bool
+opens_without_memory(struct world *w, const char *target, const char *policy,
+                     unsigned nth)
+{
+    struct vc_channel_opts opts = VC_CHANNEL_OPTS_INIT;
+    unsigned before = fake_failed();
+    enum vc_status status;
+
+    opts.policy = policy;
+    opts.label = "here";
+    opts.hash_metadata = "key";
+    opts.health_service = "";
+    opts.outlier = VC_OUTLIER_OPTS();
+    w->resolver = NULL;
+    fake_fail_memory(fake_process_self(), nth);
+    status = vc_channel_open(w->runtime, target, &opts, &w->channel);
+    for (unsigned i = 0; i < 2 && status == VC_OK && w->resolver != NULL; i++) {
+        struct vc_endpoint e[] = {VC_ENDPOINT_INIT, VC_ENDPOINT_INIT};
+
+        e[i].target = "rdma://10.9.0.2:7471";
+        e[i].weight = 2;
+        e[1 - i].target = "rdma://10.9.0.3:7471";
+        e[1 - i].priority = i;
+        status = vc_resolver_set(w->resolver, e, 2);
+    }
+    fake_fail_no_more();
+    assert_int_equal(fake_failed() == before ? VC_OK : VC_RESOURCE_EXHAUSTED,
+                     status);
+    assert_true(status == VC_OK || strcmp("out of memory", vc_error()) == 0);
+    if (w->channel != NULL)
+        vc_channel_close(w->channel);
+    w->channel = NULL;
+    return status != VC_OK;
+}
+
+static void
+any_allocation_may_fail_while_a_channel_opens(void **state)
+{
+    static const char *const own[] = {"weighted_round_robin", "ring_hash",
+                                      "nearest", "first:x"};
+    static const char *const targets[] = {
+        "app:it", "list:rdma://10.9.0.2:7471,rdma://10.9.0.3:7471"};
+    static struct world w;
+
+    (void)state;
+    assert_int_equal(VC_OK, vc_resolver_register(&app_type));
+    assert_int_equal(VC_OK, vc_policy_register(&first));
+    memset(&w, 0, sizeof w);
+    opening = &w;
+    sim_begin(1, 2, false);
+    assert_int_equal(VC_OK, sim_runtime(&w.runtime, 1));
+    for (unsigned i = 0; i < 8; i++) {
+        for (unsigned nth = 1;
+             opens_without_memory(&w, targets[i % 2], own[i / 2], nth); nth++)
+            ;
+    }
+    vc_runtime_free(w.runtime);
+    assert_int_equal(0, fake_end());
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_call_is_lost_while_servers_that_serve_come_and_go),
         cmocka_unit_test(each_call_runs_at_most_once_wherever_its_servers_go),
+        cmocka_unit_test(any_allocation_may_fail_while_a_channel_opens),
     };
 
     cmocka_set_test_filter(getenv("VC_TEST_ONLY"));
