@@ -5,7 +5,10 @@
  * its turn there, and synchronize_rcu() would wait for it in real time, in which
  * no other thread of the world runs. So it first waits in the world's time until
  * no thread is in such a section. One thread of the world runs at a time
- * (world.h); other threads use liburcu as it is. */
+ * (world.h); other threads use liburcu as it is.
+ *
+ * That sees sections which liburcu's functions begin and end. So in a world no
+ * thread learns to do without these (transport/core/rcu.h). */
 #include "real.h"
 
 void __wrap_urcu_bp_read_lock(void);
@@ -14,6 +17,8 @@ void __wrap_urcu_bp_synchronize_rcu(void);
 void __real_urcu_bp_read_lock(void);
 void __real_urcu_bp_read_unlock(void);
 void __real_urcu_bp_synchronize_rcu(void);
+void __wrap_vc__rcu_learn(void);
+void __real_vc__rcu_learn(void);
 
 static unsigned readers; /* sections that threads of the world are in */
 
@@ -58,4 +63,11 @@ __wrap_urcu_bp_synchronize_rcu(void)
     if (fake__inside())
         rcu_await();
     __real_urcu_bp_synchronize_rcu();
+}
+
+void
+__wrap_vc__rcu_learn(void)
+{
+    if (!fake__inside())
+        __real_vc__rcu_learn();
 }
