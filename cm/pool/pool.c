@@ -301,7 +301,7 @@ void
 vc__pool_failed(struct vc__pool *p, const struct vc__error *why)
 {
     struct endings e;
-    bool further;
+    bool further, fails;
 
     endings_init(&e, why);
     pthread_mutex_lock(&p->lock);
@@ -318,7 +318,10 @@ vc__pool_failed(struct vc__pool *p, const struct vc__error *why)
             pool_failed(p, &e);
     }
     vc__pool_health_update(p);
+    fails = vc__pool_health(p) == VC__POOL_FAILING && !p->closed;
     pthread_mutex_unlock(&p->lock);
+    if (fails && !p->opts.nowhere)
+        vc__pool_log_failing(p, why);
     endings_tell(&e);
 }
 

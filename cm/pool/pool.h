@@ -15,26 +15,26 @@
  * count_one, describe), rpc/balance/subchannel.c (cancel), pool.c (refuse,
  * requests_fail, want, nowhere_end, nowhere_init, tally_open, attempt_init,
  * attempt_begin, attempt_is_under_way, health_refused, health_update,
- * peer_drop, attempt, hurry, waiters_take, waiters_wake, upgrade_init, look,
- * former_check), pool_link.c (refuse, requests_fail, grow, count_replies,
- * has_ways, attempt_cancel, failed, health_update, peer_drop, launch, push,
- * is_wanted, attempt, hurry, waiters_take, waiters_wake, close_check,
- * upgrade_joined, upgrade_lose, upgrade_log, upgrade_unused, upgrade_cancel,
- * upgrade_suits, missed, look, former_check), rpc/balance/health_watch.c
- * (refuse), client.c (refuse_soon, requests_fail, want, grow), gate.c
- * (requests_fail, push), session.c (tidy, count_replies), upgrade.c (count_one,
- * attempt_hello, attempt_offer, log_transport, upgrade_log, missed, link_new),
- * rpc/client/attempt.c (count_one), session_reply.c (count_replies,
- * message_max), rpc/balance/loads.c (readied), rpc/balance/server_line.c
- * (health_name, calls_begun, calls_failed), rpc/balance/custom.c (calls,
- * prompt), rpc/balance/picker.c (calls, prompt), rpc/balance/servers.h
- * (call_failed), rpc/balance/field.c (prompt), rpc/balance/changes.c
- * (nowhere_fail), pool_close.c (attempt_cancel, failed, peer_drop, close_check,
- * upgrade_cancel), pool_lookup.c (attempt_dial, lookup_cancel, failed,
- * attempt), pool_connect.c (lookup, lookup_cancel, failed, attempt,
- * attempt_hello, attempt_offer, missed, link_new), pool_nowhere.c (failed),
- * peer.c (health_update, starve), pool_health.c (attempt), many files (count,
- * health). */
+ * peer_drop, attempt, hurry, waiters_take, waiters_wake, log_failing,
+ * upgrade_init, look, former_check), pool_link.c (refuse, requests_fail, grow,
+ * count_replies, has_ways, attempt_cancel, failed, health_update, peer_drop,
+ * launch, push, is_wanted, attempt, hurry, waiters_take, waiters_wake,
+ * close_check, upgrade_joined, upgrade_lose, upgrade_log, upgrade_unused,
+ * upgrade_cancel, upgrade_suits, missed, look, former_check),
+ * rpc/balance/health_watch.c (refuse), client.c (refuse_soon, requests_fail,
+ * want, grow), gate.c (requests_fail, push), session.c (tidy, count_replies),
+ * upgrade.c (count_one, attempt_hello, attempt_offer, log_transport, log_ready,
+ * upgrade_log, missed, link_new), rpc/client/attempt.c (count_one),
+ * session_reply.c (count_replies, message_max), rpc/balance/loads.c (readied),
+ * rpc/balance/server_line.c (health_name, calls_begun, calls_failed),
+ * rpc/balance/custom.c (calls, prompt), rpc/balance/picker.c (calls, prompt),
+ * rpc/balance/servers.h (call_failed), rpc/balance/field.c (prompt),
+ * rpc/balance/changes.c (nowhere_fail), pool_close.c (attempt_cancel, failed,
+ * peer_drop, close_check, upgrade_cancel), pool_lookup.c (attempt_dial,
+ * lookup_cancel, failed, attempt), pool_connect.c (lookup, lookup_cancel,
+ * failed, attempt, attempt_hello, attempt_offer, missed, link_new),
+ * pool_nowhere.c (failed), peer.c (health_update, starve), pool_health.c
+ * (attempt), many files (count, health). */
 #ifndef VC_CM_POOL_H
 #define VC_CM_POOL_H
 
@@ -192,7 +192,8 @@ struct vc__pool {
     unsigned n_links;      /* not freed; includes those down */
     unsigned
         n_unanswered; /* links of this peer lost in a row without a reply */
-    bool closing;     /* its links are being closed */
+    bool said_failing; /* the last line of the log about that */
+    bool closing;      /* its links are being closed */
     bool ending;      /* the last one is freed: `close` was posted again */
     void (*closed_call)(struct vc__pool *p); /* of vc__pool_close() */
 };
@@ -473,6 +474,12 @@ struct vc__dial_offer vc__pool_attempt_offer(const struct vc__pool *p);
  * that has changed, or the first search for a better one has failed. */
 void vc__pool_log_transport(struct vc__pool *p, unsigned rank,
                             const char *what);
+
+/* Logs that the server cannot be reached, or does not serve what it was asked
+ * for, when that was not so before. Called by vc__pool_failed(). */
+void vc__pool_log_failing(struct vc__pool *p, const struct vc__error *why);
+/* Logs that such a server is ready again, when a link has joined. */
+void vc__pool_log_ready(struct vc__pool *p);
 
 /* upgrade.c. vc__pool_init() calls vc__upgrade_init(), on any thread. */
 void vc__upgrade_init(struct vc__pool *p);

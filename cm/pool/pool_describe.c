@@ -139,3 +139,35 @@ vc__pool_log_transport(struct vc__pool *p, unsigned rank, const char *what)
     pthread_mutex_unlock(&p->lock);
     vc__log(log, VC__LOG_TRANSPORT, "%s", line);
 }
+
+void
+vc__pool_log_failing(struct vc__pool *p, const struct vc__error *why)
+{
+    struct vc__log *log = p->engine->log;
+    char target[VC__TARGET_TEXT];
+    uint64_t now = vc__now(), at;
+
+    if (p->said_failing || !vc__log_wants(log, VC__LOG_FAILING))
+        return;
+    p->said_failing = true;
+    pthread_mutex_lock(&p->lock);
+    at = p->not_before > p->refused_until ? p->not_before : p->refused_until;
+    pthread_mutex_unlock(&p->lock);
+    vc__target_text(&p->opts.target, target); /* it is constant */
+    vc__log(log, VC__LOG_FAILING,
+            "server %s is failing, and not tried again for %u ms: %s", target,
+            at > now ? (unsigned)((at - now) / 1000) : 0, why->text);
+}
+
+void
+vc__pool_log_ready(struct vc__pool *p)
+{
+    char target[VC__TARGET_TEXT];
+
+    if (!p->said_failing || vc__pool_health(p) != VC__POOL_READY)
+        return;
+    p->said_failing = false;
+    vc__target_text(&p->opts.target, target);
+    vc__log(p->engine->log, VC__LOG_FAILING, "server %s is ready again",
+            target);
+}

@@ -416,6 +416,7 @@ vc__upgrade_joined(struct vc__pool *p, struct vc__pool_link *pl)
 {
     bool sought = pl->try.dial_run == &p->upgrade.dial_run;
 
+    vc__pool_log_ready(p);
     if (p->opts.target.transport != NULL)
         return;
     vc__pool_missed(p, pl->link.wire->transport, NULL);

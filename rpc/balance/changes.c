@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rpc/balance/change_log.h"
 #include "rpc/balance/custom.h"
 #include "rpc/balance/resolver.h"
 #include "rpc/runtime.h"
@@ -87,17 +88,12 @@ is_named_twice(const struct vc__server_set *set, unsigned n, const char *target)
     return false;
 }
 
-/* What a change did. */
-struct tally {
-    unsigned come, gone;
-};
-
 /* Fills the new set, whose `about` has n entries; drops those that name a
  * server for the second time. False, with the error as this thread's last, if a
  * server cannot be made: then set->n are filled. */
 static bool
 set_fill(struct vc__changes *ch, struct vc__server_set *set, unsigned n,
-         struct tally *tally)
+         struct vc__change *change)
 {
     const struct vc__server_set *former = atomic_load(&ch->servers->set);
 
@@ -112,10 +108,10 @@ set_fill(struct vc__changes *ch, struct vc__server_set *set, unsigned n,
             continue;
         if (s == NULL) {
             s = server_make(ch, target);
-            tally->come++;
+            if (s == NULL)
+                return false;
+            vc__change_note(change, s, true);
         }
-        if (s == NULL)
-            return false;
         s->round = ch->round;
         memmove(&set->about[set->n], &set->about[i], sizeof set->about[i]);
         set->about[set->n].place = set->n;
@@ -133,7 +129,7 @@ set_fill(struct vc__changes *ch, struct vc__server_set *set, unsigned n,
  * could not be filled, the new ones: those that it has. */
 static void
 set_drop(struct vc__changes *ch, const struct vc__server_set *set,
-         struct tally *tally)
+         struct vc__change *change)
 {
     /* Acquire: pairs with vc__subchannel_hold(), of choices that have looked at
      * any server of the set. So before the first one is dropped. */
@@ -144,8 +140,8 @@ set_drop(struct vc__changes *ch, const struct vc__server_set *set,
             /* Relaxed: a stream that sees it late tries there once more. */
             atomic_store_explicit(&set->sub[i]->dropped, true,
                                   memory_order_relaxed);
+            vc__change_note(change, set->sub[i], false);
             vc__subchannel_put(set->sub[i]);
-            tally->gone++;
         }
     }
 }
@@ -168,7 +164,7 @@ set_undo(struct vc__changes *ch, struct vc__server_set *set)
  * NULL. */
 static struct vc__subchannel *
 set_publish(struct vc__changes *ch, struct vc__server_set *set,
-            struct tally *tally)
+            struct vc__change *change)
 {
     struct vc__server_set *former = atomic_load(&ch->servers->set);
     struct vc__subchannel *nowhere;
@@ -178,6 +174,7 @@ set_publish(struct vc__changes *ch, struct vc__server_set *set,
     /* Release: pairs with the load in vc__servers_pick(). */
     atomic_store_explicit(&ch->servers->set, set, memory_order_release);
     vc__picker_moved(&ch->servers->picker, former, set);
+    change->answers = ch->failure.status != VC_OK;
     ch->failure.status = VC_OK;
     ch->known = true;
     nowhere = ch->nowhere;
@@ -187,20 +184,9 @@ set_publish(struct vc__changes *ch, struct vc__server_set *set,
     pthread_mutex_unlock(&ch->lock);
     vc__rcu_await();
     vc__custom_settle(ch->servers->picker.custom);
-    set_drop(ch, former, tally);
+    set_drop(ch, former, change);
     vc__server_set_free(former);
     return nowhere;
-}
-
-/* Logs a change, if it was one. */
-static void
-change_log(const struct vc__changes *ch, unsigned n, const struct tally *tally)
-{
-    if ((tally->come > 0 || tally->gone > 0) &&
-        vc__log_wants(ch->log, VC__LOG_SERVERS))
-        vc__log(ch->log, VC__LOG_SERVERS,
-                "channel to %.200s: %u servers, %u new, %u gone", ch->target, n,
-                tally->come, tally->gone);
 }
 
 /* --- changing ------------------------------------------------------------- */
@@ -223,24 +209,26 @@ vc__changes_set(struct vc__changes *ch, struct vc__endpoint *endpoints,
 {
     struct vc__server_set *set = vc__server_set_new(n, endpoints);
     struct vc__subchannel *nowhere;
-    struct tally tally = {0, 0};
+    struct vc__change change;
 
     if (set == NULL)
         return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
+    vc__change_begin(&change, ch->log);
     pthread_mutex_lock(&ch->changing);
     ch->round++;
-    if (!set_fill(ch, set, n, &tally)) {
+    if (!set_fill(ch, set, n, &change)) {
         set_undo(ch, set);
         pthread_mutex_unlock(&ch->changing);
+        vc__change_end(&change);
         return vc__error_last()->status;
     }
     n = set->n;
-    nowhere = set_publish(ch, set, &tally);
-    tally.gone -= nowhere != NULL;
+    nowhere = set_publish(ch, set, &change);
     if (nowhere != NULL)
         waiting_end(ch, nowhere);
     pthread_mutex_unlock(&ch->changing);
-    change_log(ch, n, &tally);
+    vc__change_log(&change, ch->log, ch->target, n);
+    vc__change_end(&change);
     return VC_OK;
 }
 

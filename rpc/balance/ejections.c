@@ -5,6 +5,7 @@
  * comments say otherwise. */
 #include "rpc/balance/ejections.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "rpc/balance/changes.h"
@@ -18,8 +19,27 @@ struct vc__ejections {
     struct vc__waiter stopped;
     atomic_bool stops;
     uint64_t seed;
+    bool compares; /* there were several servers at the last look */
     struct vc__outlier_counts counts;
 };
+
+/* Writes why a server was ejected, for ejection_log(). */
+static void
+ejection_why(const struct vc__ejections *ej, const struct vc__outlier *o,
+             char text[VC__LOG_LINE])
+{
+    double calls = (double)(o->last.good + o->last.bad);
+
+    if (o->method == VC__OUTLIER_SUCCESS_RATE)
+        snprintf(text, VC__LOG_LINE,
+                 "a success rate of %.1f %%, and the mean of %u servers is "
+                 "%.1f %%",
+                 100 * (double)o->last.good / calls, o->hosts, 100 * o->mean);
+    else
+        snprintf(text, VC__LOG_LINE, "%.1f %% failures, more than %u %%",
+                 100 * (double)o->last.bad / calls,
+                 ej->policy.rule[VC__OUTLIER_FAILURE_PERCENTAGE].limit);
+}
 
 /* Logs that a server was ejected, or is back, for ejections_log(). */
 static void
@@ -27,18 +47,22 @@ ejection_log(const struct vc__ejections *ej, const struct vc__subchannel *s)
 {
     struct vc__log *log = ej->servers->engine->log;
     const struct vc__outlier *o = &s->outlier;
-    char target[VC__TARGET_TEXT];
+    char target[VC__TARGET_TEXT], why[VC__LOG_LINE];
 
     vc__target_text(&s->pool->opts.target, target);
-    if (o->change == VC__OUTLIER_EJECTED)
-        vc__log(log, VC__LOG_EJECTED,
-                "server %s is ejected for %u ms: of its calls %llu have "
-                "succeeded, and %llu have failed",
-                target, (unsigned)(vc__outlier_length(o, &ej->policy) / 1000),
-                (unsigned long long)o->last.good,
-                (unsigned long long)o->last.bad);
-    else
-        vc__log(log, VC__LOG_EJECTED, "server %s gets calls again", target);
+    if (o->change == VC__OUTLIER_RETURNED) {
+        vc__log(log, VC__LOG_EJECTED, "server %s gets calls again: %s", target,
+                ej->compares ? "its ejection is over"
+                             : "there is no other to compare it with");
+        return;
+    }
+    ejection_why(ej, o, why);
+    vc__log(log, VC__LOG_EJECTED,
+            "server %s is ejected for %u ms: of its calls %llu have "
+            "succeeded, and %llu have failed: %s",
+            target, (unsigned)(vc__outlier_length(o, &ej->policy) / 1000),
+            (unsigned long long)o->last.good, (unsigned long long)o->last.bad,
+            why);
 }
 
 /* Counts and logs what a sweep has changed: servers that are held, as lines are
@@ -67,7 +91,8 @@ set_sweep(struct vc__ejections *ej, const struct vc__server_set *set,
 
     for (unsigned i = 0; i < set->n; i++)
         all[i] = &set->sub[i]->outlier;
-    if (set->n > 1)
+    ej->compares = set->n > 1;
+    if (ej->compares)
         vc__outlier_sweep(all, set->n, &ej->policy, vc__now(), &ej->seed,
                           &ej->counts);
     else /* there is nothing to compare it with */

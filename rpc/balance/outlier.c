@@ -161,8 +161,11 @@ sweep_success_rate(struct sweep *s)
         struct vc__outlier *o = s->all[i];
 
         if (has_volume(o, r) && !vc__outlier_is_ejected(o) &&
-            is_far_below(success_rate(o), &rates, r->limit / 1000.0))
+            is_far_below(success_rate(o), &rates, r->limit / 1000.0)) {
+            o->mean = rates.mean;
+            o->hosts = hosts;
             sweep_outlier(s, o, VC__OUTLIER_SUCCESS_RATE);
+        }
     }
 }
 

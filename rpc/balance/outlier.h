@@ -87,7 +87,9 @@ struct vc__outlier {
 
     /* For a log line about the last sweep. */
     enum vc__outlier_change change;
-    enum vc__outlier_method method; /* of the last ejection */
+    enum vc__outlier_method method; /* of the last ejection; by success rate: */
+    double mean;                    /* of the rates, 0..1, */
+    unsigned hosts;                 /* of so many servers */
 };
 
 /* Outliers of all sweeps by method, for counters (gRPC's proposal A91). */

@@ -115,6 +115,27 @@ a_link_that_does_not_come_up_is_for_debugging(void **state)
     play(call_the_killed, VC_LOG_DEBUG, "log_link_not_up");
 }
 
+static void
+call_until_the_port_is_back(struct scene *s)
+{
+    call_once(s);
+    fake_port_set(s->server.host, false);
+    for (unsigned i = 0; i < 3; i++) {
+        assert_int_equal(VC_UNAVAILABLE, sim_echo(s->channel, 64, 2, 0, NULL));
+        fake_sleep_us(S);
+    }
+    fake_port_set(s->server.host, true);
+    call_once(s);
+}
+
+/* However often it was tried meanwhile. */
+static void
+a_server_is_failing_once_and_ready_again(void **state)
+{
+    (void)state;
+    play(call_until_the_port_is_back, VC_LOG_INFO, "log_server_failing");
+}
+
 /* --- devices ------------------------------------------------------------------ */
 
 static void
@@ -322,6 +343,7 @@ main(void)
         cmocka_unit_test(a_server_that_stands_still_is_taken_for_dead),
         cmocka_unit_test(a_link_is_lost_when_a_port_is_down),
         cmocka_unit_test(a_link_that_does_not_come_up_is_for_debugging),
+        cmocka_unit_test(a_server_is_failing_once_and_ready_again),
         cmocka_unit_test(a_device_is_lost_with_what_is_listened_at_and_is_back),
         cmocka_unit_test(a_server_is_drained),
         cmocka_unit_test(a_server_that_waits_for_its_end_names_the_call),

@@ -15,6 +15,7 @@
 #include <verbcall/policy.h>
 #include <verbcall/resolver.h>
 
+#include "tests/sim/logbook.h"
 #include "tests/sim/traffic.h"
 #include "tests/suite/streams.h"
 
@@ -440,10 +441,48 @@ any_allocation_may_fail_while_a_channel_opens(void **state)
     assert_int_equal(0, fake_end());
 }
 
+/* Also that a failure of the resolver is over. */
+static void
+each_server_that_comes_or_goes_has_a_line(void **state)
+{
+    static struct world w;
+    struct vc_endpoint bad = VC_ENDPOINT_INIT;
+
+    (void)state;
+    assert_int_equal(VC_OK, vc_resolver_register(&app_type));
+    memset(&w, 0, sizeof w);
+    sim_begin(1, 1, false);
+    logbook_begin(VC_LOG_INFO);
+    channel_open(&w, 1);
+    vc_resolver_fail(w.resolver, "it sleeps");
+    servers_set(&w, "01");
+    servers_set(&w, "01");
+    servers_set(&w, "211");
+    bad.target = "nonsense";
+    assert_int_equal(VC_INVALID_ARGUMENT, vc_resolver_set(w.resolver, &bad, 1));
+    vc_channel_close(w.channel);
+    vc_runtime_free(w.runtime);
+    assert_int_equal(0, fake_end());
+    logbook_end("main warning: channel to app:it: it sleeps\n"
+                "main warning: channel to app:it: the resolver has an answer "
+                "again\n"
+                "main info: channel to app:it: 2 servers, 2 new, 0 gone\n"
+                "main info: channel to app:it: server added: "
+                "rdma://10.9.0.10:7471\n"
+                "main info: channel to app:it: server added: "
+                "rdma://10.9.0.11:7471\n"
+                "main info: channel to app:it: 2 servers, 1 new, 1 gone\n"
+                "main info: channel to app:it: server added: "
+                "rdma://10.9.0.12:7471\n"
+                "main info: channel to app:it: server removed: "
+                "rdma://10.9.0.10:7471\n");
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_server_that_comes_or_goes_has_a_line),
         cmocka_unit_test(no_call_is_lost_while_servers_that_serve_come_and_go),
         cmocka_unit_test(each_call_runs_at_most_once_wherever_its_servers_go),
         cmocka_unit_test(any_allocation_may_fail_while_a_channel_opens),

@@ -26,11 +26,13 @@ static atomic_uint n_hung;
 
 /* --- the resolver ---------------------------------------------------------- */
 
+static struct vc_resolver *app_resolver; /* of the last channel */
+
 static enum vc_status
 app_open(struct vc_resolver *r, const char *target, void **state)
 {
     (void)target;
-    *state = r;
+    *state = app_resolver = r;
     return vc_resolver_set(r, app_endpoints, SERVERS);
 }
 
@@ -46,6 +48,12 @@ static const struct vc_resolver_type app = {
     .open = app_open,
     .close = app_close,
 };
+
+void
+app_only(unsigned i)
+{
+    assert_status(VC_OK, vc_resolver_set(app_resolver, &app_endpoints[i], 1));
+}
 
 /* --- servers and clients ---------------------------------------------------- */
 
@@ -119,10 +127,16 @@ ejections_seen(enum vc_log_level level, const char *line, void *arg)
     struct app_fleet *f = arg;
     unsigned now = (unsigned)(fixture_ms() - f->begun);
 
-    if (level == VC_LOG_WARNING && strstr(line, " is ejected for ") != NULL)
+    if (level != VC_LOG_WARNING)
+        return;
+    if (strstr(line, " is ejected for ") != NULL) {
+        snprintf(f->ejected, sizeof f->ejected, "%s", line);
         atomic_store(&f->ejected_ms, now);
-    if (level == VC_LOG_WARNING && strstr(line, " gets calls again") != NULL)
+    }
+    if (strstr(line, " gets calls again") != NULL) {
+        snprintf(f->back, sizeof f->back, "%s", line);
         atomic_store(&f->back_ms, now);
+    }
 }
 
 /* Servers, without weights and the like, and no channel yet. */

@@ -25,7 +25,10 @@ struct app_fleet {
     struct fixture servers[SERVERS]; /* without clients */
     struct vc_runtime *runtime;
     struct vc_channel *channel;
-    atomic_uint ejected_ms, back_ms; /* since `begun`; 0: not yet */
+    /* The last lines that say so, and their times since `begun`; 0: there was
+     * none yet. Only then is the line to be read. */
+    char ejected[512], back[512];
+    atomic_uint ejected_ms, back_ms;
     uint64_t begun;
 };
 
@@ -49,6 +52,9 @@ bool app_register(void);
 void app_fleet_begin(struct app_fleet *f);
 void app_fleet_open(struct app_fleet *f, const struct vc_channel_opts *opts);
 void app_fleet_end(struct app_fleet *f);
+
+/* The resolver names only this server from now on. */
+void app_only(unsigned i);
 
 /* Starts a server again at its port; stops it. */
 void app_server_start(struct app_fleet *f, unsigned i);

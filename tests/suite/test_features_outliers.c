@@ -73,6 +73,39 @@ server_0_is_out(struct app_fleet *f)
     fixture_await(&f->ejected_ms, 1);
 }
 
+/* Some half of the calls of server 0 have failed, and none elsewhere. */
+static void
+is_logged(const struct app_fleet *f, uint32_t method)
+{
+    char begin[200];
+    const char *end;
+    double rate, mean, ours;
+    unsigned good, bad;
+    int n;
+
+    n = snprintf(begin, sizeof begin,
+                 "server %s is ejected for 600000 ms: of its calls ",
+                 f->servers[0].target);
+    assert_memory_equal(begin, f->ejected, n);
+    assert_int_equal(2, sscanf(f->ejected + n,
+                               "%u have succeeded, and %u have failed: ", &good,
+                               &bad));
+    ours =
+        100.0 * (method == VC_OUTLIER_SUCCESS_RATE ? good : bad) / (good + bad);
+    end = strstr(f->ejected, "failed: ") + 8;
+    if (method == VC_OUTLIER_SUCCESS_RATE) {
+        assert_int_equal(2, sscanf(end,
+                                   "a success rate of %lf %%, and the mean of "
+                                   "3 servers is %lf %%",
+                                   &rate, &mean));
+        assert_float_equal((200 + ours) / 3, mean, 0.2);
+    } else {
+        assert_int_equal(1, sscanf(end, "%lf", &rate));
+        assert_non_null(strstr(end, " % failures, more than 45 %"));
+    }
+    assert_float_equal(ours, rate, 0.1);
+}
+
 static void
 one_that_fails_half_of_its_calls_is_ejected(void **state)
 {
@@ -85,6 +118,7 @@ one_that_fails_half_of_its_calls_is_ejected(void **state)
         outlier_start(&f, "round_robin", methods[m], HALF_FAIL, 600000);
         ejected_await(&f, 10000);
         server_0_is_out(&f);
+        is_logged(&f, methods[m]);
         app_fleet_end(&f);
     }
 }
@@ -175,11 +209,28 @@ an_ejected_one_comes_back_on_time(void **state)
         assert_status(VC_OK, app_nothing(&f, 10000));
     }
     fixture_await(&f.back_ms, 1);
+    assert_non_null(strstr(f.back, " gets calls again: its ejection is over"));
     assert_in_range(atomic_load(&f.back_ms) - atomic_load(&f.ejected_ms), 300,
                     AWAIT_MS);
     assert_null(strstr(app_described(&f), ": ejected,"));
     assert_non_null(strstr(app_described(&f), " failed, ejected 1 time\n"));
     assert_int_equal(1, n_ejected(&f));
+    app_fleet_end(&f);
+}
+
+static void
+an_ejected_one_that_is_left_alone_gets_calls(void **state)
+{
+    static struct app_fleet f;
+
+    (void)state;
+    outlier_start(&f, "round_robin", VC_OUTLIER_SUCCESS_RATE, HALF_FAIL,
+                  600000);
+    ejected_await(&f, 10000);
+    app_only(0);
+    fixture_await(&f.back_ms, 1);
+    assert_non_null(strstr(f.back, ": there is no other to compare it with"));
+    assert_null(strstr(app_described(&f), ": ejected,"));
     app_fleet_end(&f);
 }
 
@@ -334,6 +385,7 @@ main(void)
         T(people_see_weights_that_differ),
         T(one_that_does_not_answer_is_ejected_by_deadlines),
         T(an_ejected_one_comes_back_on_time),
+        T(an_ejected_one_that_is_left_alone_gets_calls),
         T(no_policy_gives_an_ejected_one_a_call),
         T(an_unhealthy_one_gets_no_call_until_it_is_healthy),
         T(if_all_are_unhealthy_a_call_ends_with_the_reason),

@@ -33,6 +33,8 @@
     X(LISTEN, INFO, "addresses that servers listen at")                        \
     X(LISTEN_LOST, ERROR, "addresses that servers have lost")                  \
     X(SERVERS, INFO, "servers that come and go")                               \
+    X(SERVER_NAMED, INFO, "servers that resolvers add or remove")              \
+    X(FAILING, INFO, "servers that fail, or are ready again")                  \
     X(EJECTED, WARNING, "servers that are ejected, or come back")              \
     X(HEALTH, WARNING, "servers that are unhealthy, or healthy again")         \
     X(RESOLVER, WARNING, "targets that are not resolved")                      \
