@@ -104,6 +104,7 @@ try_begin(struct vc__dial_run *d, const struct vc__dial_step *step,
     t->dial_run = d;
     t->which = step->which;
     t->under_way = true;
+    t->moved = step->way->move > 0;
     t->link->hello.features = offer->features;
     t->link->hello.log2_message = offer->log2_message;
     t->link->credits_max = offer->credits;

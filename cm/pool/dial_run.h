@@ -22,6 +22,7 @@ struct vc__try {
     struct vc__dial_run *dial_run; /* the one that started the try */
     unsigned which;                /* index in the plan's ways */
     bool under_way;
+    bool moved; /* a server has sent the client there */
 };
 
 /* Callbacks to the owner: pool_connect.c, or upgrade.c. On the holder, without

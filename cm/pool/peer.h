@@ -11,7 +11,7 @@
  *
  * Called by: pool_link.c (new, is, join, leave, is_busy, push), pool.c (free,
  * is_busy, push), peer.c (place), upgrade.c (place), pool_connect.c (is_busy),
- * session.c (seat, unseat, reseat, binding). */
+ * pool_home.c (is_busy), session.c (seat, unseat, reseat, binding). */
 #ifndef VC_CM_PEER_H
 #define VC_CM_PEER_H
 
@@ -48,6 +48,7 @@ struct vc__peer {
     struct cds_list_head loose; /* sessions without a link */
     unsigned n_links;
     bool breaking; /* true while all its links are being closed */
+    bool moved;    /* not of the target: that has sent the client there */
     uint8_t instance[VC__ID_SIZE];
     uint64_t token;
     struct vc__place place;       /* of its best link */

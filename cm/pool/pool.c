@@ -305,7 +305,7 @@ vc__pool_failed(struct vc__pool *p, const struct vc__error *why)
 
     endings_init(&e, why);
     pthread_mutex_lock(&p->lock);
-    p->attempting = false;
+    p->attempting = p->homing = false;
     further = p->peer != NULL && p->peer->n_links > 0;
     if (why->status == VC_UNIMPLEMENTED && !further && !p->closed) {
         vc__pool_health_refused(p);

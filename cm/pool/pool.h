@@ -15,26 +15,27 @@
  * count_one, describe), rpc/balance/subchannel.c (cancel), pool.c (refuse,
  * requests_fail, want, nowhere_end, nowhere_init, tally_open, attempt_init,
  * attempt_begin, attempt_is_under_way, health_refused, health_update,
- * peer_drop, attempt, hurry, waiters_take, waiters_wake, log_failing,
- * upgrade_init, look, former_check), pool_link.c (refuse, requests_fail, grow,
- * count_replies, has_ways, attempt_cancel, failed, health_update, peer_drop,
- * launch, push, is_wanted, attempt, hurry, waiters_take, waiters_wake,
- * close_check, upgrade_joined, upgrade_lose, upgrade_log, upgrade_unused,
- * upgrade_cancel, upgrade_suits, missed, look, former_check),
- * rpc/balance/health_watch.c (refuse), client.c (refuse_soon, requests_fail,
- * want, grow), gate.c (requests_fail, push), session.c (tidy, count_replies),
- * upgrade.c (count_one, attempt_hello, attempt_offer, log_transport, log_ready,
- * upgrade_log, missed, link_new), rpc/client/attempt.c (count_one),
- * session_reply.c (count_replies, message_max), rpc/balance/loads.c (readied),
- * rpc/balance/server_line.c (health_name, calls_begun, calls_failed),
- * rpc/balance/custom.c (calls, prompt), rpc/balance/picker.c (calls, prompt),
- * rpc/balance/servers.h (call_failed), rpc/balance/field.c (prompt),
- * rpc/balance/changes.c (nowhere_fail), pool_close.c (attempt_cancel, failed,
- * peer_drop, close_check, upgrade_cancel), pool_lookup.c (attempt_dial,
- * lookup_cancel, failed, attempt), pool_connect.c (lookup, lookup_cancel,
- * failed, attempt, attempt_hello, attempt_offer, missed, link_new),
- * pool_nowhere.c (failed), peer.c (health_update, starve), pool_health.c
- * (attempt), many files (count, health). */
+ * peer_drop, hurry, waiters_take, waiters_wake, log_failing, upgrade_init,
+ * look, former_check), pool_link.c (refuse, requests_fail, grow, count_replies,
+ * has_ways, part, home_enter, is_moved, attempt_cancel, failed, peer_drop,
+ * launch, push, is_wanted, hurry, waiters_take, waiters_wake, close_check,
+ * upgrade_joined, upgrade_lose, upgrade_log, upgrade_unused, upgrade_cancel,
+ * upgrade_suits, missed, look, former_check), rpc/balance/health_watch.c
+ * (refuse), client.c (refuse_soon, requests_fail, want, grow), gate.c
+ * (requests_fail, push), session.c (tidy, count_replies), upgrade.c (count_one,
+ * attempt_hello, attempt_offer, log_transport, log_ready, upgrade_log, missed,
+ * link_new), rpc/client/attempt.c (count_one), session_reply.c (count_replies,
+ * message_max), rpc/balance/loads.c (readied), rpc/balance/server_line.c
+ * (health_name, calls_begun, calls_failed), rpc/balance/custom.c (calls,
+ * prompt), rpc/balance/picker.c (calls, prompt), rpc/balance/servers.h
+ * (call_failed), rpc/balance/field.c (prompt), rpc/balance/changes.c
+ * (nowhere_fail, nowhere_fail, nowhere_fail, go_home, go_home, go_home),
+ * pool_home.c (part, home_post, health_update, peer_drop), pool_health.c
+ * (home_post), pool_connect.c (home_hello, lookup, lookup_cancel, failed,
+ * attempt_hello, attempt_offer, missed, link_new), pool_close.c
+ * (attempt_cancel, failed, peer_drop, close_check, upgrade_cancel),
+ * pool_lookup.c (attempt_dial, lookup_cancel, failed), pool_nowhere.c (failed),
+ * peer.c (health_update, starve), many files (count, health, attempt). */
 #ifndef VC_CM_POOL_H
 #define VC_CM_POOL_H
 
@@ -154,6 +155,8 @@ struct vc__pool {
     bool refusing;                /* lock: true while `refuse` is posted */
     bool tidying;                 /* lock: true while `tidy` is posted */
     bool starving;                /* lock: true while `starved` is posted */
+    bool home_posted;             /* lock: true while `home` is posted */
+    bool home_due;                /* lock: see vc__pool_go_home() */
     uint64_t not_before;          /* lock: earliest next attempt */
     struct vc__backoff backoff;   /* lock */
     struct vc__error failure;     /* lock: of the last attempt */
@@ -185,7 +188,7 @@ struct vc__pool {
     _Atomic uint64_t calls_failed;   /* see vc__pool_call_failed() */
 
     /* The holder's own. */
-    struct vc__task connect, refuse, tidy, starved, close;
+    struct vc__task connect, refuse, tidy, starved, home, close;
     struct vc__pool_attempt attempt;
     struct vc__upgrade upgrade;
     struct vc__timer look; /* looks for idle links */
@@ -384,6 +387,33 @@ void vc__pool_nowhere_fail(struct vc__pool *p, const struct vc__error *why);
 void vc__pool_nowhere_end(struct vc__pool *p);
 /* The same, when the pool is made. */
 void vc__pool_nowhere_init(struct vc__pool *p);
+
+/* --- home --------------------------------------------------------------- */
+
+/* If the pool is where its server has sent it, by a redirect, the target is
+ * tried again, once; soon after an attempt that is being made. Calls go on
+ * meanwhile, and if the target sends the pool to the same server again, or
+ * cannot be reached. Any thread, without locks. */
+void vc__pool_go_home(struct vc__pool *p);
+
+/* pool_home.c, on the holder, under the lock. The peer drains, or the pool goes
+ * elsewhere: new calls use the next peer, and those in progress end here. The
+ * attempt, if there is one, counts as ended. vc__pool_former_check() must
+ * follow, without the lock. */
+void vc__pool_part(struct vc__pool *p);
+/* Has the task `home` run. Called when it is due. */
+void vc__pool_home_post(struct vc__pool *p);
+/* A link that joins no present peer is up. False, with *error, if it was to
+ * lead home and leads to where the pool is. Else the peer, if it has been left
+ * for this link, is a former one now. */
+bool vc__pool_home_enter(struct vc__pool *p, struct vc__pool_link *pl,
+                         struct vc__error *error);
+/* True if the new peer of this link is not that of the target. */
+bool vc__pool_is_moved(const struct vc__pool *p,
+                       const struct vc__pool_link *pl);
+/* The same file: makes a hello that of a first link, as the pool goes home.
+ * Without the lock. */
+void vc__pool_home_hello(const struct vc__pool *p, struct vc__hello *h);
 
 /* --- between the files of the pool -------------------------------------- */
 

@@ -56,6 +56,8 @@ pool_connect_on_link_new(struct vc__dial_run *d,
         return NULL;
     pl->link.said_ms = p->attempt.ms;
     vc__pool_attempt_hello(p, &pl->link.hello);
+    if (p->homing)
+        vc__pool_home_hello(p, &pl->link.hello);
     return &pl->try;
 }
 
@@ -229,18 +231,19 @@ ways_add_all(struct ways *w, const struct vc__place *places, unsigned n,
 }
 
 /* For vc__pool_attempt_dial(): a further link must lead to the peer's present
- * place. */
+ * place, unless the pool goes home. */
 static void
 ways_find(struct vc__pool *p, const struct vc__place *places, unsigned n,
           struct ways *w)
 {
     const struct vc__peer *peer = p->peer;
+    bool further = peer != NULL && peer->n_links > 0;
 
-    if (peer != NULL && peer->n_links > 0) {
+    if (further && !p->homing) {
         ways_add(w, &peer->place.addr, peer->place.transport);
         return;
     }
-    if (is_home_first(p))
+    if (!further && is_home_first(p))
         ways_add_home(w, peer);
     ways_add_all(w, places, n, p->opts.target.all != NULL);
 }

@@ -55,6 +55,8 @@ vc__pool_health_update(struct vc__pool *p)
     if (health == VC__POOL_READY && vc__pool_health(p) != VC__POOL_READY)
         atomic_fetch_add_explicit(&p->readied, 1, memory_order_relaxed);
     vc__gates_follow(p, health == VC__POOL_READY);
+    if (p->home_due && !p->attempting)
+        vc__pool_home_post(p);
     /* Relaxed: a choice by a former state is only a worse one. */
     atomic_store_explicit(&p->prompt_at, is_busy(p) ? UINT64_MAX : at,
                           memory_order_relaxed);

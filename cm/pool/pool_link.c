@@ -38,6 +38,9 @@ peer_for(struct vc__pool *p, struct vc__link *link,
 
     if (peer != NULL && vc__peer_is(peer, link))
         return peer;
+    if (!vc__pool_home_enter(p, pool_link_of(link), error))
+        return NULL;
+    peer = p->peer;
     if (peer != NULL && peer->n_links > 0) {
         vc__error_put(error, VC_UNAVAILABLE,
                       "another server has taken the place of the one at %s",
@@ -49,6 +52,7 @@ peer_for(struct vc__pool *p, struct vc__link *link,
         vc__error_put(error, VC_RESOURCE_EXHAUSTED, "out of memory");
         return NULL;
     }
+    peer->moved = vc__pool_is_moved(p, pool_link_of(link));
     if (p->peer != NULL)
         vc__pool_peer_drop(p->peer, unknown);
     p->peer = peer;
@@ -123,6 +127,7 @@ pool_link_on_up(struct vc__link *link)
     vc__pool_push(p);
     vc__pool_waiters_wake(&connecting, &ok);
     vc__upgrade_joined(p, pl);
+    vc__pool_former_check(p); /* one that vc__pool_home_enter() has left */
 }
 
 /* --- frames ------------------------------------------------------------ */
@@ -276,24 +281,6 @@ attempts_cancel(struct vc__pool *p)
     vc__upgrade_cancel(p);
 }
 
-/* For on_goaway(), under the lock: sessions with calls in progress finish them
- * at this peer; idle ones are freed at once. */
-static void
-sessions_detach(struct vc__pool *p, struct vc__peer *peer)
-{
-    struct vc__client *c;
-
-    cds_list_for_each_entry (c, &p->clients, node) {
-        struct vc__session *s = c->session;
-
-        if (s == NULL || s->peer != peer)
-            continue;
-        c->session = NULL;
-        if (s->n_busy == 0)
-            vc__session_free(s);
-    }
-}
-
 /* Handles a GOAWAY: new calls use the next peer. False if pl has no peer. */
 static bool
 on_goaway(struct vc__pool_link *pl)
@@ -307,11 +294,7 @@ on_goaway(struct vc__pool_link *pl)
     if (peer == p->peer) {
         attempts_cancel(p); /* a further link would lead to that peer */
         pthread_mutex_lock(&p->lock);
-        p->peer = NULL;
-        p->attempting = false;
-        cds_list_add(&peer->node, &p->former);
-        sessions_detach(p, peer);
-        vc__pool_health_update(p);
+        vc__pool_part(p);
         if (vc__pool_is_wanted(p))
             vc__pool_attempt(p);
         pthread_mutex_unlock(&p->lock);

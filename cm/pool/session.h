@@ -15,7 +15,7 @@
  * request_complete, take), session.c (request_is_exposed, request_count_end,
  * request_complete, free, bind, unbind, add), session_reply.c
  * (request_complete, request_stop, slot_end), peer.c (free, bind, unbind),
- * pool_link.c (free, closed, reply). */
+ * pool_home.c (free), pool_link.c (closed, reply). */
 #ifndef VC_CM_SESSION_H
 #define VC_CM_SESSION_H
 

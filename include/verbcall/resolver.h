@@ -106,8 +106,9 @@ VC_API enum vc_status vc_resolver_register(const struct vc_resolver_type *type);
 
 /* vc_resolver_set - these are all servers of the channel from now on, in this
  * order. Those that were there before and have the same target keep their
- * connections; calls to the others end there. Of several with one target the
- * first counts. Any thread, from open() on until close() returns.
+ * connections; calls to the others end there. One that has sent its clients to
+ * an alternative is tried at its own address again. Of several with one target
+ * the first counts. Any thread, from open() on until close() returns.
  * VC_OK                 what vc_resolver_fail() said before is over
  * VC_INVALID_ARGUMENT   an endpoint is malformed, there are more than 1,024, or
  *                       none; vc_error() says which. The channel goes on with

@@ -191,6 +191,15 @@ set_publish(struct vc__changes *ch, struct vc__server_set *set,
 
 /* --- changing ------------------------------------------------------------- */
 
+/* The answer counts, and no redirect of before: each server is tried at its own
+ * address again. */
+static void
+redirects_end(const struct vc__server_set *set)
+{
+    for (unsigned i = 0; i < set->n; i++)
+        vc__pool_go_home(set->sub[i]->pool);
+}
+
 /* There are servers: the calls that have waited go to them. Puts `nowhere`. */
 static void
 waiting_end(struct vc__changes *ch, struct vc__subchannel *nowhere)
@@ -224,6 +233,7 @@ vc__changes_set(struct vc__changes *ch, struct vc__endpoint *endpoints,
     }
     n = set->n;
     nowhere = set_publish(ch, set, &change);
+    redirects_end(set);
     if (nowhere != NULL)
         waiting_end(ch, nowhere);
     pthread_mutex_unlock(&ch->changing);

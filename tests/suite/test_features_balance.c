@@ -436,6 +436,33 @@ draining_one_loses_no_call(void **state)
     fleet_stop(&f);
 }
 
+/* The alternative has the share of the server that drains. */
+static void
+the_alternative_of_a_drain_takes_the_place(void **state)
+{
+    struct vc_counters c = VC_COUNTERS_INIT;
+    struct fixture spare = {0};
+    uint64_t before;
+    struct fleet f;
+
+    (void)state;
+    fixture_start_server(&spare, 1, NULL);
+    fleet_start(&f, "", "round_robin");
+    ready_await(&f, SERVERS);
+    assert_status(VC_OK, vc_runtime_start(f.runtime));
+    assert_status(VC_OK,
+                  vc_server_drain(f.servers[1].server, spare.target, 10000));
+    ready_await(&f, SERVERS);
+    before = served_by(&f, 1);
+    for (unsigned i = 0; i < CALLS; i++)
+        assert_status(VC_OK, fixture_echo(f.channel, 10, i));
+    vc_runtime_counters(spare.server_runtime, &c);
+    assert_in_range(c.handlers_started, CALLS / SERVERS, CALLS / 2);
+    assert_int_equal(before, served_by(&f, 1));
+    fleet_stop(&f);
+    fixture_stop_server(&spare);
+}
+
 /* It gets calls again when it is back at its address. */
 static void
 one_that_is_back_gets_calls_again(void **state)
@@ -588,6 +615,7 @@ main(void)
         T(what_a_server_refuses_is_tried_as_often_as_ever),
         T(a_further_attempt_goes_to_another_server),
         T(draining_one_loses_no_call),
+        T(the_alternative_of_a_drain_takes_the_place),
         T(one_that_is_back_gets_calls_again),
         T(one_that_is_back_is_found_when_all_have_failed),
         T(a_stream_stays_with_its_server),
