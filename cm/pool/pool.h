@@ -194,10 +194,10 @@ struct vc__pool {
     struct vc__timer look; /* looks for idle links */
     unsigned n_links;      /* not freed; includes those down */
     unsigned
-        n_unanswered; /* links of this peer lost in a row without a reply */
+        n_unanswered;  /* links of this peer lost in a row without a reply */
     bool said_failing; /* the last line of the log about that */
     bool closing;      /* its links are being closed */
-    bool ending;      /* the last one is freed: `close` was posted again */
+    bool ending;       /* the last one is freed: `close` was posted again */
     void (*closed_call)(struct vc__pool *p); /* of vc__pool_close() */
 };
 
