@@ -29,13 +29,13 @@
  * (health_name, calls_begun, calls_failed), rpc/balance/custom.c (calls,
  * prompt), rpc/balance/picker.c (calls, prompt), rpc/balance/servers.h
  * (call_failed), rpc/balance/field.c (prompt), rpc/balance/changes.c
- * (nowhere_fail, nowhere_fail, nowhere_fail, go_home, go_home, go_home),
- * pool_home.c (part, home_post, health_update, peer_drop), pool_health.c
- * (home_post), pool_connect.c (home_hello, lookup, lookup_cancel, failed,
- * attempt_hello, attempt_offer, missed, link_new), pool_close.c
- * (attempt_cancel, failed, peer_drop, close_check, upgrade_cancel),
- * pool_lookup.c (attempt_dial, lookup_cancel, failed), pool_nowhere.c (failed),
- * peer.c (health_update, starve), many files (count, health, attempt). */
+ * (nowhere_fail, go_home), pool_home.c (part, home_post, health_update,
+ * peer_drop), pool_health.c (home_post), pool_connect.c (home_hello, lookup,
+ * lookup_cancel, failed, attempt_hello, attempt_offer, missed, link_new),
+ * pool_close.c (attempt_cancel, failed, peer_drop, close_check,
+ * upgrade_cancel), pool_lookup.c (attempt_dial, lookup_cancel, failed),
+ * pool_nowhere.c (failed), peer.c (health_update, starve), many files (count,
+ * health, attempt). */
 #ifndef VC_CM_POOL_H
 #define VC_CM_POOL_H
 
@@ -196,6 +196,9 @@ struct vc__pool {
     unsigned
         n_unanswered;  /* links of this peer lost in a row without a reply */
     bool said_failing; /* the last line of the log about that */
+    bool homing;       /* written under the lock: the attempt leads to the
+                        * target, though there is a peer with links, which
+                        * moved */
     bool closing;      /* its links are being closed */
     bool ending;       /* the last one is freed: `close` was posted again */
     void (*closed_call)(struct vc__pool *p); /* of vc__pool_close() */

@@ -5,9 +5,7 @@
  * log. On the thread that changes them. vc__change_note() may run under locks;
  * the line is logged afterwards, without any.
  *
- * Called by: changes.c (change_begin, change_begin, change_begin, change_note,
- * change_note, change_note, change_log, change_log, change_log, change_end,
- * change_end, change_end). */
+ * Called by: changes.c (all). */
 #ifndef VC_RPC_CHANGE_LOG_H
 #define VC_RPC_CHANGE_LOG_H
 

@@ -7,13 +7,9 @@
  * connections are closed when the calls in progress there have ended. Any
  * thread, unless a comment says otherwise.
  *
- * Called by: changes.c (open, open, open, set, set, set, policy, policy,
- * policy, fail, fail, fail, again, again, again, lock, lock, lock, unlock,
- * unlock, unlock, have, have, have, describe, describe, describe, shut, shut,
- * shut, cancel, cancel, cancel, gone, gone, gone, free, free, free),
- * rpc/client/channel.c (open, again), resolver.c (set, fail),
+ * Called by: rpc/client/channel.c (open, again), resolver.c (set, fail),
  * rpc/client/channel_config.c (policy), servers.c (again, lock, unlock, have,
- * describe, shut, cancel, gone, free). */
+ * describe, shut, cancel, gone, free), changes.c (free). */
 #ifndef VC_RPC_CHANGES_H
 #define VC_RPC_CHANGES_H
 

@@ -5,8 +5,9 @@
  * state for each set of servers, and asks it for each attempt. Any thread,
  * unless a comment says otherwise.
  *
- * Called by: rpc/client/channel.c (choose, free), changes.c (all), servers.c
- * (build), custom.c (set_free), server_set.c (set_free), picker.c (pick). */
+ * Called by: rpc/client/channel.c (choose, free), changes.c (build, settle),
+ * servers.c (build), custom.c (set_free), server_set.c (set_free), picker.c
+ * (pick). */
 #ifndef VC_RPC_CUSTOM_H
 #define VC_RPC_CUSTOM_H
 

@@ -11,8 +11,8 @@
  * critical section of RCU, or under the lock of the changes. See
  * doc/balancing.md.
  *
- * Called by: servers.c (pick, elsewhere), servers.h (quick), changes.c (moved,
- * moved, moved). */
+ * Called by: servers.c (pick, elsewhere), servers.h (quick), changes.c (moved).
+ */
 #ifndef VC_RPC_PICKER_H
 #define VC_RPC_PICKER_H
 

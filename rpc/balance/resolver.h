@@ -7,9 +7,9 @@
  * vc_channel_close(); again(), ready() and fire() on the holder. The functions
  * here: any thread, unless a comment says otherwise.
  *
- * Called by: changes.c (open, open, open, close, close, close, again, again,
- * again), rpc/client/config_file.c (make, close), rpc/client/channel_config.c
- * (servers), rpc/client/channel.c (type_find). */
+ * Called by: changes.c (open, close, again), rpc/client/config_file.c (make,
+ * close), rpc/client/channel_config.c (servers), rpc/client/channel.c
+ * (type_find). */
 #ifndef VC_RPC_RESOLVER_H
 #define VC_RPC_RESOLVER_H
 

@@ -5,10 +5,9 @@
  * it is published, but for the weights by load reports. The thread that opens
  * or changes the channel, unless a comment says otherwise.
  *
- * Called by: changes.c (new, new, new, arrange, arrange, arrange, weigh, weigh,
- * weigh, free, free, free), servers.c (new, arrange, is_equal, free),
- * server_set.c (is_equal), loads.c (weigh), picker.c (stride), picker.h
- * (stride), server_line.c (stride). */
+ * Called by: changes.c (new, arrange, weigh, free), servers.c (new, arrange,
+ * is_equal, free), server_set.c (is_equal), loads.c (weigh), picker.c (stride),
+ * picker.h (stride), server_line.c (stride). */
 #ifndef VC_RPC_SERVER_SET_H
 #define VC_RPC_SERVER_SET_H
 

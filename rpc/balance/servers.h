@@ -7,9 +7,9 @@
  * Called by: rpc/client/channel.c (open, place, pick, elsewhere, connect,
  * describe, count, shut, cancel, close), ejections.c (enter, exit), loads.c
  * (enter, exit), servers.c (enter, exit, init, add, shut, close), changes.c
- * (init, init, init, add, add, add, close, close, close), rpc/client/channel.h
- * (quick), rpc/client/attempt.c (judge, failed), rpc/client/attempts.c (judge,
- * failed), rpc/client/stream_client.c (judge, failed). */
+ * (init, add, close), rpc/client/channel.h (quick), rpc/client/attempt.c
+ * (judge, failed), rpc/client/attempts.c (judge, failed),
+ * rpc/client/stream_client.c (judge, failed). */
 #ifndef VC_RPC_SERVERS_H
 #define VC_RPC_SERVERS_H
 

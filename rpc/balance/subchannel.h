@@ -8,8 +8,8 @@
  *
  * Called by: servers.c (open, cancel), rpc/client/channel.c (client), custom.c
  * (bars, health), field.c (bars, health), picker.c (bars), picker.h (bars),
- * ejections.c (bar), health_watch.c (bar), changes.c (cancel, cancel, cancel),
- * many files (hold, put). */
+ * ejections.c (bar), health_watch.c (bar), changes.c (cancel), many files
+ * (hold, put). */
 #ifndef VC_RPC_SUBCHANNEL_H
 #define VC_RPC_SUBCHANNEL_H
 

@@ -6,8 +6,8 @@
  * servers of a fixed target; for those of a resolver it runs on the thread that
  * calls vc_resolver_set(), which may be any, one at a time for each channel.
  *
- * Called by: rpc/client/channel.c (take), changes.c (choose, choose, choose,
- * fill, fill, fill), target_opts.c (choose), servers.c (fill). */
+ * Called by: rpc/client/channel.c (take), changes.c (choose, fill),
+ * target_opts.c (choose), servers.c (fill). */
 #ifndef VC_RPC_TARGET_OPTS_H
 #define VC_RPC_TARGET_OPTS_H
 

@@ -21,8 +21,8 @@
  * (tally_open, tally_set), cm/pool/pool_close.c (tally_close), token.c
  * (count_add), rpc/server/server_handler.c (count_get),
  * rpc/server/server_counts.h (count_now), transport/rdma/device.c (count_now),
- * cm/link/link_send.c (tally_add), cm/pool/pool.h (tally_add, tally_add,
- * tally_add), counts.c (tally_set), many files (count). */
+ * cm/link/link_send.c (tally_add), cm/pool/pool.h (tally_add), counts.c
+ * (tally_set), many files (count). */
 #ifndef VC_TRANSPORT_COUNTS_H
 #define VC_TRANSPORT_COUNTS_H
 

@@ -17,7 +17,7 @@
  *
  * Called by: rpc/balance/servers.h (enter, exit), rpc/balance/servers.c (lock,
  * unlock), rpc/client/method_config.c (lock, unlock, await),
- * rpc/balance/changes.c (await, await, await). */
+ * rpc/balance/changes.c (await). */
 #ifndef VC_TRANSPORT_RCU_H
 #define VC_TRANSPORT_RCU_H
 
