@@ -9,8 +9,8 @@
  * gates, and its clients, pay nothing per request.
  *
  * Called by: rpc/balance/health_watch.c (begin, end, admit, set, is_up),
- * pool_health.c (gates_follow), client.c (refuses), rpc/client/stream_again.c
- * (is_shut). */
+ * rpc/balance/twin.c (begin, end), pool_health.c (gates_follow), client.c
+ * (refuses), rpc/client/stream_again.c (is_shut). */
 #ifndef VC_CM_GATE_H
 #define VC_CM_GATE_H
 

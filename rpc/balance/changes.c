@@ -11,6 +11,7 @@
 #include "rpc/balance/change_log.h"
 #include "rpc/balance/custom.h"
 #include "rpc/balance/resolver.h"
+#include "rpc/balance/twin.h"
 #include "rpc/runtime.h"
 #include "transport/core/log.h"
 
@@ -198,6 +199,7 @@ redirects_end(const struct vc__server_set *set)
 {
     for (unsigned i = 0; i < set->n; i++)
         vc__pool_go_home(set->sub[i]->pool);
+    vc__twins_follow(set);
 }
 
 /* There are servers: the calls that have waited go to them. Puts `nowhere`. */

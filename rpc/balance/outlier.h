@@ -19,8 +19,8 @@
  * count for the mean and the deviation, as in A50.
  *
  * Called by: ejections.c (is_on, is_ejected, sweep, reset, length), outlier.c
- * (is_on, is_ejected, reset, length), servers.h (count), server_line.c
- * (is_ejected, times, until). */
+ * (is_on, is_ejected, reset, length), servers.h (count), twin.c (begin),
+ * server_line.c (is_ejected, times, until). */
 #ifndef VC_RPC_OUTLIER_H
 #define VC_RPC_OUTLIER_H
 
@@ -118,6 +118,16 @@ vc__outlier_count(struct vc__outlier *o, bool good)
     /* Relaxed: no other data depends on these counts. */
     atomic_fetch_add_explicit(good ? &o->good : &o->bad, 1,
                               memory_order_relaxed);
+}
+
+/* The server is another one: calls of this interval that have ended do not
+ * count. Any thread. */
+static inline void
+vc__outlier_begin(struct vc__outlier *o)
+{
+    /* Relaxed, as above: a call that ends meanwhile may count for either. */
+    atomic_store_explicit(&o->good, 0, memory_order_relaxed);
+    atomic_store_explicit(&o->bad, 0, memory_order_relaxed);
 }
 
 /* True if the server is ejected. Any thread. */

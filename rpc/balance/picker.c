@@ -37,7 +37,7 @@ pick_first(struct vc__picker *k, const struct vc__server_set *set,
     if (f.suits >= VC__SUITS_EJECTED)
         vc__field_of(set, range_all(set), true, pick);
     if (vc__pool_health(set->sub[at]->pool) != VC__POOL_READY ||
-        vc__subchannel_bars(set->sub[at]) & VC__BAR_HEALTH)
+        vc__subchannel_bars(set->sub[at]) & (VC__BAR_HEALTH | VC__BAR_TWIN))
         atomic_store_explicit(&k->at, f.first, memory_order_relaxed);
     return f.first;
 }

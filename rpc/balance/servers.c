@@ -14,6 +14,7 @@
 #include "rpc/balance/loads.h"
 #include "rpc/balance/server_line.h"
 #include "rpc/balance/target_list.h"
+#include "rpc/balance/twin.h"
 #include "rpc/runtime.h"
 
 /* The most servers to which a call goes on at once when it cannot be sent. */
@@ -48,19 +49,24 @@ server_gone(struct vc__subchannel *s)
 }
 
 /* For vc__servers_add(): makes what watches the health of the server, if that
- * is wanted; and opens it. False if memory is short. */
+ * is wanted, and whether it is a twin; and opens it. False if memory is short. */
 static bool
 server_begin(struct vc__servers *sv, struct vc__subchannel *s,
              const struct vc__pool_opts *opts)
 {
     bool watches = sv->health_service != NULL && !opts->nowhere;
+    bool several = sv->only == NULL && !opts->nowhere;
 
     if (watches)
         s->watch = vc__health_watch_new(sv->health_service);
-    if ((watches && s->watch == NULL) ||
+    if (several)
+        s->twin = vc__twin_new(sv, s);
+    if ((watches && s->watch == NULL) || (several && s->twin == NULL) ||
         !vc__subchannel_open(s, sv->pools, opts)) {
         vc__health_watch_free(s->watch);
+        vc__twin_free(s->twin);
         s->watch = NULL;
+        s->twin = NULL;
         return false;
     }
     if (watches)
@@ -136,6 +142,8 @@ servers_fill(struct vc__servers *sv, const char *target,
         status = vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
     if (status == VC_OK && !vc__custom_build(sv->picker.custom, sv->label, set))
         status = vc__error_last()->status;
+    if (status == VC_OK)
+        vc__twins_follow(set);
     return status;
 }
 

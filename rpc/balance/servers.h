@@ -6,9 +6,9 @@
  *
  * Called by: rpc/client/channel.c (open, place, pick, elsewhere, connect,
  * describe, count, shut, cancel, close), ejections.c (enter, exit), loads.c
- * (enter, exit), servers.c (enter, exit, init, add, shut, close), changes.c
- * (init, add, close), rpc/client/channel.h (quick), rpc/client/attempt.c
- * (judge, failed), rpc/client/attempts.c (judge, failed),
+ * (enter, exit), servers.c (enter, exit, init, add, shut, close), twin.c
+ * (enter, exit), changes.c (init, add, close), rpc/client/channel.h (quick),
+ * rpc/client/attempt.c (judge, failed), rpc/client/attempts.c (judge, failed),
  * rpc/client/stream_client.c (judge, failed). */
 #ifndef VC_RPC_SERVERS_H
 #define VC_RPC_SERVERS_H
@@ -45,6 +45,7 @@ struct vc__servers {
     atomic_uint alive; /* subchannels, and the channel until it closes */
     struct vc__waiter no_more; /* done by the last */
     atomic_bool used;          /* a client was made */
+    atomic_bool moves;         /* a server has redirected: twin.c */
     _Atomic(uint64_t) look_at; /* for the resolver: when to look at all again;
                                   VC__FOREVER: there is none */
 };

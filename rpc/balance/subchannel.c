@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "rpc/balance/health_watch.h"
+#include "rpc/balance/twin.h"
 
 /* closed() of the pool, and for subchannel_leave(): on the holder. */
 static void
@@ -45,25 +46,29 @@ subchannel_leave(struct vc__task *task)
 
     clients_free(s);
     vc__health_watch_free(s->watch);
+    vc__twin_free(s->twin);
     if (last)
         vc__pools_close(s->pool, subchannel_gone, s);
     else
         subchannel_gone(s);
 }
 
-/* A task: posted by vc__subchannel_put() of the last user. A task of the watch
- * may be posted, too, and runs before another one that is posted now. */
+/* A task: posted by vc__subchannel_put() of the last user. A task of the watch,
+ * or the twin, may be posted, too, and runs before another one that is posted now. */
 static void
 subchannel_drop(struct vc__task *task)
 {
     struct vc__subchannel *s =
         caa_container_of(task, struct vc__subchannel, drop);
 
-    if (s->watch == NULL) {
+    if (s->watch == NULL && s->twin == NULL) {
         subchannel_leave(task);
         return;
     }
-    vc__health_watch_end(s->watch);
+    if (s->watch != NULL)
+        vc__health_watch_end(s->watch);
+    if (s->twin != NULL)
+        vc__twin_end(s->twin);
     s->drop.run = subchannel_leave;
     vc__engine_post(s->pool->engine, &s->drop);
 }

@@ -8,8 +8,8 @@
  *
  * Called by: servers.c (open, cancel), rpc/client/channel.c (client), custom.c
  * (bars, health), field.c (bars, health), picker.c (bars), picker.h (bars),
- * ejections.c (bar), health_watch.c (bar), changes.c (cancel), many files
- * (hold, put). */
+ * server_line.c (bars), ejections.c (bar), health_watch.c (bar), twin.c (bar),
+ * changes.c (cancel), many files (hold, put). */
 #ifndef VC_RPC_SUBCHANNEL_H
 #define VC_RPC_SUBCHANNEL_H
 
@@ -22,6 +22,7 @@
 #include "rpc/balance/outlier.h"
 
 struct vc__health_watch;
+struct vc__twin;
 
 /* Why a server gets no calls though it may be connected: bits of a
  * subchannel's `bars`. */
@@ -29,8 +30,10 @@ enum vc__bar {
     VC__BAR_EJECTED = 1,   /* ejections.c: it is an outlier */
     VC__BAR_UNKNOWN = 2,   /* health_watch.c: it has not answered yet */
     VC__BAR_UNHEALTHY = 4, /* the same: it is unhealthy */
+    VC__BAR_TWIN = 8,      /* twin.c: it redirects to another of the channel */
 };
 #define VC__BAR_HEALTH ((unsigned)VC__BAR_UNKNOWN | VC__BAR_UNHEALTHY)
+#define VC__BAR_SHUT   ((unsigned)VC__BAR_UNHEALTHY | VC__BAR_TWIN)
 
 struct vc__subchannel {
     struct vc__pool *pool;
@@ -44,6 +47,7 @@ struct vc__subchannel {
     struct vc__outlier outlier;
     struct vc__load load;
     struct vc__health_watch *watch; /* NULL: its health is not watched */
+    struct vc__twin *twin;          /* NULL: there is only one server */
     atomic_uint bars;               /* of enum vc__bar */
 
     atomic_uint users;
@@ -91,16 +95,16 @@ vc__subchannel_bars(const struct vc__subchannel *s)
 }
 
 /* How its pool does, for calls, with these bars: a connected server whose
- * health is not known yet counts as connecting, and an unhealthy one as
- * failing. Any thread. */
+ * health is not known yet counts as connecting, and an unhealthy one, or a
+ * twin, as failing. Any thread. */
 static inline enum vc__pool_health
 vc__subchannel_health(const struct vc__subchannel *s, unsigned bars)
 {
     enum vc__pool_health health = vc__pool_health(s->pool);
 
-    if (health != VC__POOL_READY || (bars & VC__BAR_HEALTH) == 0)
+    if (health != VC__POOL_READY || (bars & ~(unsigned)VC__BAR_EJECTED) == 0)
         return health;
-    return bars & VC__BAR_UNHEALTHY ? VC__POOL_FAILING : VC__POOL_CONNECTING;
+    return bars & VC__BAR_SHUT ? VC__POOL_FAILING : VC__POOL_CONNECTING;
 }
 
 /* Replaces the bits `which` by `bars`. Any thread; one thread at a time for
