@@ -45,7 +45,7 @@ vc__pool_part(struct vc__pool *p)
 /* For pool_home(): the peer has no links, and nothing to resume: it is
  * forgotten, and the next link leads to the target. */
 static void
-peer_forget(struct vc__pool *p)
+pool_peer_forget(struct vc__pool *p)
 {
     CDS_LIST_HEAD(unknown); /* stays empty: the peer is not busy */
 
@@ -70,7 +70,7 @@ pool_home(struct vc__task *task)
             p->homing = true;
             vc__pool_attempt(p);
         } else if (!vc__peer_is_busy(p->peer)) {
-            peer_forget(p);
+            pool_peer_forget(p);
         }
     }
     pthread_mutex_unlock(&p->lock);

@@ -28,10 +28,10 @@ line_health(struct vc__words *w, const struct vc__subchannel *s)
 {
     char text[64];
 
-    if (vc__subchannel_bars(s) & VC__BAR_TWIN)
-        vc__words_add(w, "redirects to another of the servers");
-    else if (vc__outlier_is_ejected(&s->outlier))
+    if (vc__outlier_is_ejected(&s->outlier))
         line_ejected(w, &s->outlier);
+    else if (vc__subchannel_bars(s) & VC__BAR_TWIN)
+        vc__words_add(w, "redirects to another of the servers");
     else if (s->watch != NULL &&
              vc__health_watch_describe(s->watch, text, sizeof text))
         vc__words_add(w, "%s", text);

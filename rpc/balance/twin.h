@@ -8,7 +8,8 @@
  * calls yet that outlier detection might count.
  *
  * A channel with several servers has one of these for each. It costs nothing
- * until a server redirects, and nothing for a call.
+ * until a server redirects, and nothing for a call. What a link or a task calls
+ * runs on the holder of the engine; each function says which thread calls it.
  *
  * Called by: servers.c (new, twins_follow, free), changes.c (twins_follow),
  * subchannel.c (end, free). */
