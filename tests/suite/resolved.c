@@ -254,6 +254,17 @@ resolved_described(const struct resolved *w, const char *text)
 }
 
 void
+resolved_await_described(const struct resolved *w, const char *part)
+{
+    uint64_t due = fixture_ms() + RESOLVED_MS;
+    static char all[RESOLVED_TEXT];
+
+    while (vc_channel_describe(w->channel, all, sizeof all),
+           strstr(all, part) == NULL)
+        look_again(due, all);
+}
+
+void
 resolved_says(const char *text)
 {
     has_text(vc_error(), text);

@@ -71,6 +71,8 @@ enum vc_status resolved_call(struct resolved *w,
 void resolved_await_ready(struct resolved *w, unsigned n);
 /* Fails the test unless vc_channel_describe() has this text. */
 void resolved_described(const struct resolved *w, const char *text);
+/* Waits until it has. */
+void resolved_await_described(const struct resolved *w, const char *part);
 /* Fails the test unless the thread's last error has this text. */
 void resolved_says(const char *text);
 

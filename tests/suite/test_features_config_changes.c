@@ -460,7 +460,6 @@ a_hedge_that_was_not_sent_ends_no_call(void **state)
 {
     Features__Order order = features_order(1, "");
     struct features_end end = {0};
-    char text[RESOLVED_TEXT];
     struct resolved w;
 
     (void)state;
@@ -474,9 +473,7 @@ a_hedge_that_was_not_sent_ends_no_call(void **state)
                                          "\"hedgingDelay\":\"0.02s\"}")));
     assert_status(VC_OK, features_work_look_async(w.channel, &order, NULL,
                                                   features_done, &end, NULL));
-    do
-        vc_channel_describe(w.channel, text, sizeof text);
-    while (strstr(text, ": failing\n") == NULL);
+    resolved_await_described(&w, ": failing,");
     features_gate_open();
     fixture_await(&end.ends, 1);
     assert_int_equal(VC_OK, end.status);
