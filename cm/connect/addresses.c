@@ -24,7 +24,7 @@ is_address(const char *at)
 }
 
 /* Where the address that begins here ends: at its separator or the final NUL.
- * For vc__addresses_get(). */
+ * For vc__addresses_get() and vc__addresses_parse(). */
 static const char *
 address_end(const char *at)
 {
@@ -59,7 +59,9 @@ same_address(const struct vc__target *a, const struct vc__target *b)
            strcmp(a->port, b->port) == 0;
 }
 
-/* Compares address i with those before it, for vc__addresses_parse(). */
+/* Compares address i with those before it. Returns VC_OK, or
+ * VC_INVALID_ARGUMENT with a text if it is there twice, or only one of both is
+ * of vc://. For vc__addresses_parse(). */
 static enum vc_status
 addresses_check(const struct vc__target *targets, unsigned i, const char *text)
 {

@@ -24,8 +24,9 @@ bool vc__addresses_get(const char *text, unsigned i,
 
 /* Parses the addresses, one or several, and returns their number in *n. If
  * there are several, targets[0].all is the text, which is not copied. text may
- * be NULL. VC_INVALID_ARGUMENT if one is malformed, or there twice; there are
- * too many, or they are too long; or only some of several are of vc://. */
+ * be NULL, which is malformed. VC_OK; or, with a text for vc__error_last(),
+ * VC_INVALID_ARGUMENT if one is malformed, or there twice; there are too many,
+ * or they are too long; or only some of several are of vc://. */
 enum vc_status vc__addresses_parse(struct vc__target targets[VC__ADDRESSES_MAX],
                                    unsigned *n, const char *text);
 

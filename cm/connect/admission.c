@@ -34,7 +34,8 @@ vc__admission_init(struct vc__admission *a,
 
 /* Returns the retry time (ms) of the next place in a queue whose places are
  * `step` apart, not before now + wait. If that is over VC__ADMISSION_RETRY_MS,
- * returns a random time in the second half of VC__ADMISSION_RETRY_MS. */
+ * returns a random time in the second half of VC__ADMISSION_RETRY_MS. For
+ * vc__admission_take() and rate_fits(). */
 static uint32_t
 admission_place(struct vc__admission *a, uint64_t *queue, uint64_t now,
                 uint64_t wait, uint64_t step)
@@ -51,14 +52,16 @@ admission_place(struct vc__admission *a, uint64_t *queue, uint64_t now,
 
 /* --- rates ------------------------------------------------------------- */
 
-/* Microseconds between two connects at this rate, which is not 0. */
+/* Microseconds between two connects at this rate, which is not 0. For the three
+ * functions after it. */
 static uint64_t
 admission_interval(uint32_t per_second)
 {
     return SECOND / per_second;
 }
 
-/* Microseconds until one more is within the rate; 0: it is now. */
+/* Microseconds until one more is within the rate; 0: it is now. For
+ * rate_fits(). */
 static uint64_t
 rate_wait(const struct vc__rate *r, uint64_t now, uint32_t per_second)
 {
@@ -67,14 +70,16 @@ rate_wait(const struct vc__rate *r, uint64_t now, uint32_t per_second)
     return r->full > now + ahead ? r->full - ahead - now : 0;
 }
 
-/* Counts one more, which is within the rate. */
+/* Counts one more, which is within the rate. For vc__admission_take() and
+ * rates_take(). */
 static void
 rate_take(struct vc__rate *r, uint64_t now, uint32_t per_second)
 {
     r->full = (r->full > now ? r->full : now) + admission_interval(per_second);
 }
 
-/* True if there is no limit or one more is within it; else sets *retry_ms. */
+/* True if there is no limit or one more is within it; else sets *retry_ms. For
+ * vc__admission_take() and rates_take(). */
 static bool
 rate_fits(struct vc__admission *a, struct vc__rate *r, uint64_t now,
           uint32_t per_second, uint32_t *retry_ms)
@@ -116,7 +121,7 @@ source_find(struct vc__admission *a, uint64_t now, const uint8_t addr[16])
 /* --- requests ---------------------------------------------------------- */
 
 /* Judges a request by the rates, and counts it if it is within them. If not,
- * returns false with *retry_ms and *text. */
+ * returns false with *retry_ms and *text. For vc__admission_take(). */
 static bool
 rates_take(struct vc__admission *a, uint64_t now, const uint8_t source[16],
            uint32_t *retry_ms, const char **text)
@@ -141,7 +146,7 @@ rates_take(struct vc__admission *a, uint64_t now, const uint8_t source[16],
     return true;
 }
 
-/* True if the server has shed a call a moment ago. */
+/* True if the server has shed a call a moment ago. For vc__admission_take(). */
 static bool
 admission_sheds(const struct vc__admission *a, uint64_t now)
 {

@@ -33,8 +33,9 @@ vc__backoff_init(struct vc__backoff *b, uint64_t seed)
  * by vc__pool_failed(), on the holder. */
 uint64_t vc__backoff_failed(struct vc__backoff *b);
 
-/* Records a successful attempt: the next failure waits the shortest time
- * again. Called when a link has joined the pool, on the holder. */
+/* Records a successful attempt: the next failure waits the shortest time again.
+ * Called when a link has joined the pool, and by nowhere_recall() of
+ * cm/pool/pool_nowhere.c; on the holder. */
 static inline void
 vc__backoff_reset(struct vc__backoff *b)
 {

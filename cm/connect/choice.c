@@ -104,7 +104,8 @@ take_all(struct vc__choice *c)
     }
 }
 
-/* Keeps in *c the transports that are in *other too, in the order of *c. */
+/* Keeps in *c the transports that are in *other too, in the order of *c. For
+ * vc__choice_make() and vc__choice_require(). */
 static void
 keep_common(struct vc__choice *c, const struct vc__choice *other)
 {

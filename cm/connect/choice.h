@@ -35,7 +35,8 @@ enum vc_status vc__choice_make(struct vc__choice *choice, const char *option,
                                const char *list, const char *allowed);
 
 /* Returns the value of VERBCALL_TRANSPORTS, or NULL if unset or empty. Reads
- * the environment by getenv(3), which owns the text. */
+ * the environment by getenv(3), which owns the text. On the thread that opens a
+ * channel or makes a server. */
 const char *vc__choice_allowed(void);
 
 /* Keeps in `choice` only the transports of `require`. If shm is among those,

@@ -182,8 +182,8 @@ error_note(struct vc__dial *d, const struct vc__dial_failure *f)
     }
 }
 
-/* Has a way retried at this time; false if that is too late for the plan. For
- * dial_answer() and the functions that it calls. */
+/* Has a way retried at this time, and returns true; false if that is too late
+ * for the plan. For dial_answer() and the functions that it calls. */
 static bool
 try_again(struct vc__dial *d, struct vc__dial_way *w, uint64_t at)
 {

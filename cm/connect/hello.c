@@ -61,8 +61,8 @@ vc__said_text(enum vc__said said)
     return "unknown finding";
 }
 
-/* True if all bytes are 0: an unused field or tail, or an id that is
- * missing. */
+/* True if all bytes are 0: an unused field or tail, or an id that is missing.
+ * For the functions that check what was read. */
 static bool
 hello_is_zero(const uint8_t *in, size_t len)
 {
@@ -103,14 +103,15 @@ range_is_ours(uint8_t min, uint8_t max)
     return min <= VC__VERSION_MAX && max >= VC__VERSION_MIN;
 }
 
-/* Returns the byte of a range of versions, in a hello or reject. */
+/* Returns the byte of a range of versions, in a hello or reject. For
+ * vc__hello_put() and vc__reject_put(). */
 static uint8_t
 range_put(uint8_t min, uint8_t max)
 {
     return (uint8_t)(min << 4 | max);
 }
 
-/* Reads the byte that range_put() made. */
+/* Reads the byte that range_put() made. For hello_read() and reject_read(). */
 static void
 range_get(uint8_t *min, uint8_t *max, uint8_t in)
 {
@@ -159,7 +160,8 @@ look_at_size(const uint8_t *in, size_t len, size_t least, size_t most,
 }
 
 /* Reads a text that ends its message. `out` is all zero and has room for a NUL.
- * Returns false if it is no valid UTF-8, or contains a NUL. */
+ * Returns false if it is no valid UTF-8, or contains a NUL. For
+ * vc__accept_get() and reject_read_rest(). */
 static bool
 text_get(char *out, const uint8_t *in, size_t len)
 {
@@ -243,7 +245,8 @@ vc__hello_get(struct vc__hello *out, const void *data, size_t len)
     return VC__SAID_OK;
 }
 
-/* Bytes before the text of an accept with these features. */
+/* Bytes before the text of an accept with these features. For vc__accept_put()
+ * and vc__accept_get(). */
 static size_t
 accept_fixed(uint32_t features)
 {
@@ -334,7 +337,8 @@ vc__accept_get(struct vc__accept *out, const void *data, size_t len)
     return VC__SAID_OK;
 }
 
-/* Bytes of an address of this family; 0 if the family is unknown. */
+/* Bytes of an address of this family; 0 if the family is unknown. For
+ * hello_addr_put() and addr_get(). */
 static size_t
 addr_bytes(uint8_t family)
 {

@@ -114,7 +114,8 @@ enum vc__said {
                          kind */
 };
 
-/* Describes a result for humans. Never NULL; constant. */
+/* Describes a result for humans. Never NULL; constant. Called when a hello or
+ * an accept was invalid. */
 const char *vc__said_text(enum vc__said said);
 
 /* Write all bytes of `out`, including the zero tail. The fields must be in

@@ -35,14 +35,16 @@ struct vc__target {
 };
 
 /* Parses "vc://HOST:PORT", "rdma://HOST:PORT", "rdma+ib://HOST:PORT" or
- * "tcp://HOST:PORT", with "[IPV6]" as HOST. "inproc://NAME" gives a host without a port; so do
- * "shm:///PATH" (host "/PATH") and "shm:NAME" (host "@NAME"). text may be NULL.
+ * "tcp://HOST:PORT", with "[IPV6]" as HOST. "inproc://NAME" gives a host
+ * without a port; so do "shm:///PATH" (host "/PATH") and "shm:NAME" (host
+ * "@NAME"). text may be NULL, which is malformed.
+ * VC_OK, or
  * VC_INVALID_ARGUMENT  with a text that says what is wrong */
 enum vc_status vc__target_parse(struct vc__target *target, const char *text);
 
 /* Writes the target in the form that vc__target_parse() reads; of a server with
- * several addresses all of them. Called by vc__attempts_expired() for the error
- * of a call. */
+ * several addresses all of them. Called for lines of the log, descriptions of
+ * servers, and errors of calls and streams. */
 #define VC__TARGET_TEXT 320 /* bytes */
 void vc__target_text(const struct vc__target *target,
                      char text[VC__TARGET_TEXT]);
@@ -73,6 +75,7 @@ enum vc_status vc__target_reaches(const struct vc__transport *transport,
 
 /* Parses a numeric address without a port: "10.9.0.1", "fd09::1",
  * "fe80::1%eth0". For a channel's bind_address.
+ * VC_OK, or
  * VC_INVALID_ARGUMENT  it is not a numeric address */
 enum vc_status vc__address_parse(struct sockaddr_storage *addr,
                                  const char *text);
@@ -104,10 +107,12 @@ struct vc__lookup *vc__lookup_start(struct vc__engine *engine,
                                     void *owner);
 
 /* Cancels a lookup whose done() has not run: done() will not run, and the
- * lookup is freed. Called when the attempt ends before it. */
+ * lookup is freed. Called when the attempt ends before it, or its time is
+ * over. */
 void vc__lookup_cancel(struct vc__lookup *lookup);
-/* Called by done(). A cancelled lookup is freed by itself, also on its own
- * thread. */
+/* Frees a lookup, with all that it has. Called by done(), and by
+ * vc__lookup_start() if there is no thread. A cancelled lookup is freed by
+ * itself, also on its own thread. */
 void vc__lookup_free(struct vc__lookup *lookup);
 
 #endif

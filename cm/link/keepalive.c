@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The rules; see cm/link/keepalive.h. vc__keepalive_tick() uses the static
- * functions. */
+ * functions. All of this file runs on the holder of the engine. */
 #include "cm/link/keepalive.h"
 
 #include <string.h>
@@ -16,11 +16,12 @@ struct pace {
     unsigned tick, ask, wait;
 };
 
-/* The table of cm/link/keepalive.h. For an idle link ask + wait is what three
- * periods leave if silence was noticed a tick late. Asking is the only cost of
- * an idle link, so it is done late and seldom. An adapter is asked so late that
- * a peer whose PINGs arrive is not asked at all. A tick may be no longer,
- * because only the next tick notices that a link has become busy. */
+/* Returns the row of the table of cm/link/keepalive.h, never NULL. For an idle
+ * link ask + wait is what three periods leave if silence was noticed a tick
+ * late. Asking is the only cost of an idle link, so it is done late and seldom.
+ * An adapter is asked so late that a peer whose PINGs arrive is not asked at
+ * all. A tick may be no longer, because only the next tick notices that a link
+ * has become busy. */
 static const struct pace *
 pace_of(const struct vc__keepalive_news *n)
 {

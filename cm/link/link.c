@@ -117,7 +117,7 @@ vc__link_timer(struct vc__link *link, uint32_t ms)
                      "%s: out of memory for a timer", vc__link_peer(link));
 }
 
-/* Stops link->timer. Called when the link is trusted or taken apart. */
+/* Stops link->timer. Called by vc__link_trust(), and by take_apart(). */
 static void
 timer_stop(struct vc__link *link)
 {

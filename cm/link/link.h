@@ -196,8 +196,9 @@ vc__link_breach(struct vc__link *link, const char *rule)
     return false;
 }
 
-/* Stops the connect timer and calls ops->trusted(). Called when the peer's
- * accept, or the passive side's first packet, was found good. */
+/* Stops the connect timer and calls ops->trusted(); does nothing if the link is
+ * not up. Called when the peer's accept, or the passive side's first packet,
+ * was found good. */
 void vc__link_trust(struct vc__link *link);
 
 /* Appends a message; vc__link_push() must follow. The link must not be down:
@@ -235,16 +236,18 @@ bool vc__link_unsend(struct vc__link *link, struct vc__send *s);
 bool vc__link_cut(struct vc__link *link, struct vc__send *s);
 
 /* Takes back a message in whatever state it is; done() is called with
- * VC__SEND_LOST. For the holder, and for links of the passive side. */
+ * VC__SEND_LOST, if the link still has the message. For the holder, and for
+ * links of the passive side. */
 void vc__link_withdraw(struct vc__link *link, struct vc__send *s);
 /* Takes back all messages of a flow, in the same way, but those that wait for
- * their acknowledgement. Returns true if an unsent OPEN was among them. Any
- * thread while the link cannot be freed, as under its pool's lock. */
+ * their acknowledgement. Returns true if an unsent OPEN was among them. Called
+ * when a client closes, or a session ends or leaves the link. Any thread while
+ * the link cannot be freed, as under its pool's lock. */
 bool vc__link_drop(struct vc__link *link, struct vc__flow *flow);
 
 /* --- between the files of the link ------------------------------------- */
 
-/* The link of a wire. For the callbacks of the wire. */
+/* The link of a wire, never NULL. For the callbacks of the wire. */
 static inline struct vc__link *
 vc__link_of(const struct vc__wire *w)
 {
@@ -275,7 +278,7 @@ vc__link_frames_max(const struct vc__link *link)
     return link->features & VC__FEATURE_COALESCED ? UINT16_MAX : 1;
 }
 
-/* The peer's address for humans. */
+/* The peer's address for humans. Never NULL; valid as long as the link. */
 static inline const char *
 vc__link_peer(struct vc__link *link)
 {

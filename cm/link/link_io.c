@@ -11,8 +11,8 @@
 
 /* --- what comes in ----------------------------------------------------- */
 
-/* The peer broke this rule of the protocol: ends the link. Called when a packet
- * or frame is handled. */
+/* The peer broke this rule of the protocol: ends the link. Called by
+ * frame_refused() and the functions that check or handle a packet. */
 static void
 link_malformed(struct vc__link *link, const char *what)
 {
@@ -165,7 +165,8 @@ packet_handle(struct vc__link *link, struct vc__packet_reader *reader,
 }
 
 /* Called by the wire for each packet. Checks it and handles its frames; a
- * packet that breaks the protocol ends the link. */
+ * packet that breaks the protocol ends the link. On a link that is not up, and
+ * does not come up by the packet, it is only counted. */
 void
 vc__link_on_received(struct vc__wire *w, const uint8_t *data, uint32_t len)
 {

@@ -47,8 +47,9 @@ vc__link_keepalive_start(struct vc__link *link)
     link_keepalive_timer_set(link);
 }
 
-/* Counts an unanswered PING in engine->awaiting_answers, or no longer. Called
- * when a PING is sent or answered, and when keepalive stops. */
+/* Counts an unanswered PING in engine->awaiting_answers, or no longer (awaits
+ * is false). Called when a PING is sent or answered, and when keepalive
+ * stops. */
 static void
 answer_await(struct vc__link *link, bool awaits)
 {
@@ -140,7 +141,8 @@ link_keepalive_dead(struct vc__link *link, const char *why)
                  (unsigned)(silence / 1000), why);
 }
 
-/* The peer's host answers, its process does not. For link_keepalive_act(). */
+/* The peer's host answers, its process does not: ends the link as silent. For
+ * link_keepalive_act(). */
 static void
 dead_process(struct vc__link *link)
 {
@@ -198,7 +200,8 @@ news_of(struct vc__link *link)
     return n;
 }
 
-/* The keepalive timer fires, in the engine's loop. */
+/* The keepalive timer fires, in the engine's loop: does what the tick asks for,
+ * and starts the timer again unless that has ended the link. */
 static void
 keepalive_tick(struct vc__timer *timer)
 {

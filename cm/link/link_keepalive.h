@@ -39,19 +39,20 @@ struct vc__link_keepalive {
  * it has made the link, before that is started. */
 void vc__link_keepalive_set(struct vc__link *link, uint32_t ms);
 
-/* Starts keepalive, unless it is off. Called by link_act() when the link is
- * up. */
+/* Starts keepalive, unless it is off or the link is not up any more. Called by
+ * link_act() when the link is up. */
 void vc__link_keepalive_start(struct vc__link *link);
 /* The active side must send first (iWARP): sends a PING if nothing was sent
- * yet, also if keepalive is off. Called by link_act() when the link is up. */
+ * yet, also if keepalive is off. Called by link_act() when the link is up, or
+ * was a moment ago. */
 void vc__link_greet(struct vc__link *link);
 
 /* Stops keepalive. Called by tell_down() before ops->down(). */
 void vc__link_keepalive_stop(struct vc__link *link);
 
 /* Handles a PING frame, called by frame_take() in the handling of its packet:
- * answers it, or takes it as the answer to ours. Returns false if it breaks the
- * protocol. */
+ * answers it, or takes it as the answer to ours. On the passive side the first
+ * one makes the link trusted. Returns false if it breaks the protocol. */
 bool vc__link_ping(struct vc__link *link, const struct vc__frame *f);
 
 #endif

@@ -294,8 +294,9 @@ see_appended(void)
 #define see_appended() ((void)0)
 #endif
 
-/* True if no appended message waits. cds_wfcq_empty(), inline, because it is
- * called twice for each packet. Also without the lock. */
+/* True if no appended message waits. For arrival_take(), and without the lock
+ * for link_send_leave() and vc__link_push_arrived(). It is cds_wfcq_empty(),
+ * inline, because it is called twice for each packet. */
 static bool
 arrivals_none(const struct vc__link *link)
 {

@@ -142,7 +142,7 @@ void vc__schedule_init(struct vc__schedule *s);
  * vc__link_init(). */
 void vc__flow_init(struct vc__flow *f, uint32_t weight);
 
-/* True if no message waits. */
+/* True if no message waits to be sent. */
 static inline bool
 vc__schedule_is_empty(struct vc__schedule *s)
 {
@@ -159,12 +159,13 @@ void vc__schedule_add(struct vc__schedule *s, struct vc__send *send);
 struct vc__send *vc__schedule_take(struct vc__schedule *s, uint32_t room);
 
 /* Removes this message, which is in the schedule: it is taken back or lost.
- * Called by link_send.c, when a client or a session takes messages back, and by
+ * Called by the functions of link_send.c that take messages back, and by
  * vc__schedule_clear(). */
 void vc__schedule_remove(struct vc__send *send);
 
 /* Returns a message of the flow without removing it: an ordinary one if there
- * is any, else a huge one; or NULL. Called to take back or lose all of them. */
+ * is any, else a huge one; or NULL. Called by vc__link_drop() and
+ * vc__schedule_clear(), which take back or lose all of them. */
 struct vc__send *vc__flow_any(struct vc__flow *f);
 
 /* Removes and returns any message, or NULL if none is left. Called by
