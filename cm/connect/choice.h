@@ -3,8 +3,9 @@
  *
  * Which transports may carry the calls to vc://HOST:PORT, the best first. The
  * program's options list them; VERBCALL_TRANSPORTS may allow only some. Choices
- * are made on the program's thread, when a channel or server is made. Pure but
- * for vc__choice_allowed(); any thread.
+ * are made on the program's thread, when a channel or server is made; or, when
+ * a resolver names the first server at vc://, on the thread that calls
+ * vc_resolver_set(). Pure but for vc__choice_allowed(); any thread.
  *
  * Called by: rpc/balance/target_opts.c (make, allowed, require, has),
  * rpc/server/server.c (make, allowed), cm/pool/pool_describe.c (rank),
@@ -35,8 +36,8 @@ enum vc_status vc__choice_make(struct vc__choice *choice, const char *option,
                                const char *list, const char *allowed);
 
 /* Returns the value of VERBCALL_TRANSPORTS, or NULL if unset or empty. Reads
- * the environment by getenv(3), which owns the text. On the thread that opens a
- * channel or makes a server. */
+ * the environment by getenv(3), which owns the text. On the thread that makes
+ * the choice. */
 const char *vc__choice_allowed(void);
 
 /* Keeps in `choice` only the transports of `require`. If shm is among those,

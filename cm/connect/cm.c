@@ -30,8 +30,9 @@ vc__cm_fini(struct vc__cm *cm)
     pthread_mutex_destroy(&cm->lock);
 }
 
-/* Opens a transport on its first use, for vc__cm_open(). Under the lock. On
- * failure, with the status of open(), *context is left as it is. */
+/* Opens a transport on its first use, for vc__cm_open(). Under the lock.
+ * Returns VC_OK with *context; on failure, with the status of open() or
+ * VC_RESOURCE_EXHAUSTED, *context is left as it is. */
 static enum vc_status
 context_make(struct vc__cm *cm, const struct vc__transport *transport,
              struct vc__context **context)

@@ -3,8 +3,9 @@
  *
  * Targets as programs write them, and the addresses to which they resolve. Any
  * thread, but a vc__lookup belongs to the holder of the engine. Channels,
- * servers and vc_probe() call the functions on the program's thread. Pools,
- * links, and servers that redirect a client call them on the holder.
+ * servers, resolvers and vc_probe() call the functions on the program's thread.
+ * Pools, links, resolvers of the library, and servers that redirect a client
+ * call them on the holder.
  *
  * Called by: addresses.c (parse), rpc/balance/near.c (parse), rpc/probe.c
  * (parse, lookup, reaches), rpc/server/redirect.c (parse, reaches),

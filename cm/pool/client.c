@@ -3,8 +3,8 @@
  *
  * How requests get into a session. See cm/pool/client.h. Any thread: one that
  * starts or abandons calls, writes to streams or closes a channel, or the
- * holder when a link comes up or goes down, or a reply frees a slot. Static
- * functions run under the pool's lock. */
+ * holder when a link comes up or goes down, a gate opens or is shut, or a reply
+ * frees a slot. Static functions run under the pool's lock. */
 #include "cm/pool/client.h"
 
 #include "cm/pool/gate.h"
@@ -142,7 +142,8 @@ vc__client_launch(struct vc__client *c)
 
 /* --- requests ---------------------------------------------------------- */
 
-/* For client_request_take(): fills *error, and returns false. */
+/* For client_request_take() and held_take(): fills *error, and returns
+ * false. */
 static bool
 fail_with(struct vc__error *error, enum vc_status status, const char *text)
 {
@@ -194,8 +195,8 @@ client_request_take(struct vc__client *c, struct vc__request *r,
 }
 
 /* Returns the session's link for the caller to push without the lock, and keeps
- * it alive until vc__link_push_held(). NULL: no session, or it has no link.
- * Called when a request was started or abandoned. */
+ * it alive until vc__link_push_held(). NULL: no session, or it has no link. For
+ * vc__client_start(), vc__client_abandon() and sent_abandon(). */
 static struct vc__link *
 link_hold(const struct vc__session *s)
 {

@@ -38,27 +38,31 @@ struct vc__client {
     struct vc__session own; /* lock: memory for one session */
 };
 
-/* Initialises a client in the caller's memory. Called for the first call of a
- * service in a channel, on the thread that makes the call. */
+/* Initialises a client in the caller's memory, and adds it to the pool. Called
+ * for the first call of a service at a server of a channel, on the thread that
+ * makes the call, and when a server's health is to be watched. */
 void vc__client_init(struct vc__client *c, struct vc__pool *pool,
                      const struct vc_service *service, uint32_t weight,
                      uint32_t quota);
 
 /* Ends its requests with VC_CANCELLED: failed() runs before this returns. It
  * accepts no more. A second call does nothing. Called when the channel is
- * closed, and by a service's first call that meets the closing.
- * vc__pool_cancel() must follow if it may have requests: that wakes a sleeping
- * holder that waits for one of them. */
+ * closed, or has dropped the server; when the watch of its health ends; and by
+ * a service's first call that meets the closing. vc__pool_cancel() must follow
+ * if it may have requests: that wakes a sleeping holder that waits for one of
+ * them. */
 void vc__client_close(struct vc__client *c);
 
 /* Sends a request, or queues it until it can be sent. May call failed() before
- * it returns. Called for each attempt of a call or stream. */
+ * it returns. Called for each attempt of a call or stream, and for the stream
+ * that watches the health. */
 void vc__client_start(struct vc__client *c, struct vc__request *r);
 
 /* Abandons a request: its callbacks will not run. *outcome says whether it may
  * have been executed. Returns false, without *outcome, if it is too late:
  * replied() or failed() runs or has run. Called after a deadline or a cancel,
- * maybe under a canceller's lock. */
+ * maybe under a canceller's lock, and when a stream or the watch of the health
+ * ends early. */
 bool vc__client_abandon(struct vc__client *c, struct vc__request *r,
                         enum vc_outcome *outcome);
 
@@ -66,13 +70,14 @@ bool vc__client_abandon(struct vc__client *c, struct vc__request *r,
 
 /* Sends as many waiting requests as possible. The caller must push the links
  * afterwards. Those that can get no session go to pool->refused, for
- * vc__pool_refuse(). On the holder when a link comes up or goes down, or a
- * frame of a session has come; on any thread when a request was abandoned. */
+ * vc__pool_refuse(). On the holder when a link comes up or goes down, a gate
+ * opens, or a frame of a session has come; on any thread when a request was
+ * abandoned. */
 void vc__client_launch(struct vc__client *c);
 
 /* Moves all waiting requests to `out`; the caller then fails them. On the
- * holder when no server can be reached, or none with the service; on the thread
- * that closes the client. */
+ * holder when no server can be reached, or none with the service, or the gate
+ * is shut; on the thread that closes the client. */
 void vc__client_take(struct vc__client *c, struct cds_list_head *out);
 
 /* Sends one more message of a stream, or queues it with its waiting request.

@@ -63,7 +63,8 @@ dial_run_fail(struct vc__dial_run *d, const struct vc__error *why)
     d->ops->failed(d, &error);
 }
 
-/* dial_run_fail() where there is no memory for the plan or the timer. */
+/* dial_run_fail() where there is no memory for the plan or the timer. For
+ * vc__dial_run_start() and wait_until(). */
 static void
 dial_run_fail_memory(struct vc__dial_run *d)
 {
@@ -114,7 +115,7 @@ try_begin(struct vc__dial_run *d, const struct vc__dial_step *step,
 }
 
 /* The timer of wait_until() fires: the next address is due, or the time for all
- * of them is over. */
+ * of them is over. Does what the plan says now. */
 static void
 dial_run_on_timer(struct vc__timer *timer)
 {

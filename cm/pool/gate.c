@@ -7,8 +7,8 @@
 #include "cm/pool/client.h"
 #include "cm/pool/pool.h"
 
-/* Sets the state for the gate and its clients, under the lock. Called by all
- * that change it. */
+/* Sets the state for the gate and its clients, under the lock. Called by
+ * gate_follow() and vc__gate_set(). */
 static void
 gate_move(struct vc__gate *g, enum vc__gate_state state)
 {

@@ -63,12 +63,12 @@ bool vc__gate_is_up(struct vc__gate *g);
 
 /* --- for the pool --------------------------------------------------------- */
 
-/* Links take calls now, or none does. Called by vc__pool_health_update(), under
- * the lock. */
+/* Links take calls now (up), or none does: notifies the gates for which that is
+ * new. Called by vc__pool_health_update(), on any thread, under the lock. */
 void vc__gates_follow(struct vc__pool *p, bool up);
 
 /* For a request of a client whose gate is not open: true, with *error, if it
- * ends; false: it waits. Under the lock. */
+ * ends; false: it waits. Called by held_take(), under the lock. */
 bool vc__gate_refuses(const struct vc__client *c, struct vc__error *error);
 
 /* True if requests of this client would end at its gate. Without the lock.

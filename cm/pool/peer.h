@@ -77,18 +77,22 @@ void vc__peer_free(struct vc__peer *peer);
 bool vc__peer_is(const struct vc__peer *peer, const struct vc__link *link);
 
 /* Further links of the peer are to be made to the same place as this one, which
- * is up. Called for its first link, and then for the best one. Holder. */
+ * is up. Also keeps the socket that its accept names. Called for its first
+ * link, and then for the best one. Holder. */
 void vc__peer_place(struct vc__peer *peer, const struct vc__link *link);
 
 /* A link of the peer is up: it is added to the peer, and sessions without a
- * link that have calls in progress, or close, continue on it. Holder. */
+ * link that have calls in progress, or close, continue on it. Called by
+ * link_join(). Holder. */
 void vc__peer_join(struct vc__peer *peer, struct vc__pool_link *pl);
 
 /* A link of the peer is down: its sessions continue on other links, or wait.
- * Holder. */
+ * Messages appended since it went down end as lost. Called by link_lost() and
+ * link_closed(). Holder. */
 void vc__peer_leave(struct vc__peer *peer, struct vc__pool_link *pl);
 
-/* True if any session has calls in progress. Called by the holder. */
+/* True if any session has calls in progress, on a link or without one. Called
+ * by the holder. */
 bool vc__peer_is_busy(const struct vc__peer *peer);
 
 /* Pushes all links of the peer, after messages were appended to them. Holder,

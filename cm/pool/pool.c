@@ -4,7 +4,8 @@
  * The requests of a pool, and what happens to them without a link. The life of
  * its links is in pool_link.c, getting a link up in pool_connect.c. See
  * cm/pool/pool.h. Static functions, tasks among them, run on the holder of the
- * engine, except connect_join(). */
+ * engine, except three: connect_join() and connect_leave() run on the thread
+ * that connects, pool_opts_take() on that which makes the pool. */
 #include "cm/pool/pool.h"
 
 #include <stdio.h>
@@ -83,7 +84,7 @@ vc__pool_refuse(struct vc__pool *p)
     vc__requests_fail(&refused, &error, VC_OUTCOME_NOT_EXECUTED);
 }
 
-/* A task: posted by vc__pool_refuse_soon(). */
+/* A task: posted by vc__pool_refuse_soon(). Calls vc__pool_refuse(). */
 static void
 pool_refuse(struct vc__task *task)
 {
@@ -377,7 +378,8 @@ vc__pool_tidy(struct vc__pool *p, const struct vc__peer *peer)
     vc__engine_post(p->engine, &p->tidy);
 }
 
-/* A task: posted by vc__pool_tidy(). */
+/* A task: posted by vc__pool_tidy(). Closes links of former peers, unless the
+ * pool closes. */
 static void
 pool_tidy(struct vc__task *task)
 {
@@ -392,7 +394,10 @@ pool_tidy(struct vc__task *task)
 
 /* --- connecting -------------------------------------------------------- */
 
-/* A task: posted by vc__pool_attempt() and vc__pool_hurry(). */
+/* A task: posted by vc__pool_attempt(), vc__pool_hurry() and
+ * vc__pool_nowhere_fail(). Begins an attempt, or, of one that waits, ends the
+ * backoff. Does nothing if no link is wanted any more, or connections are tried
+ * already. */
 static void
 pool_connect(struct vc__task *task)
 {

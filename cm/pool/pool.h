@@ -238,7 +238,8 @@ void vc__pool_cancel(struct vc__pool *p, const void *owner);
 /* Fails the requests that vc__client_launch() has put into p->refused because
  * they can get no session, and the streams in p->broken, whose link was lost.
  * Without locks, as their callbacks may do anything. Called after each event of
- * a link that may have put some there, and by a task. */
+ * a link that may have put some there, by a task, and when the watch of a
+ * server's health ends. */
 void vc__pool_refuse(struct vc__pool *p);
 
 /* Posts vc__pool_refuse() to the holder if p->refused is not empty. Called by
@@ -259,12 +260,14 @@ void vc__requests_fail(struct cds_list_head *requests, struct vc__error *error,
 bool vc__pool_want(struct vc__pool *p, const struct vc_service *service,
                    struct vc__error *error);
 
-/* Makes another link, within max_links: a link is busy, or there are fewer than
- * min_links. */
+/* Has another link made, within max_links, if the peer lets a client have
+ * several: a link is busy, or there are fewer than min_links. On the thread
+ * that sends a request, or the holder. */
 void vc__pool_grow(struct vc__pool *p);
 
 /* A call at this peer was taken back unsent. If it was the last call at a
- * former peer, a task closes the links of that. */
+ * former peer, a task closes the links of that. Called by
+ * session_slot_rewind(). */
 void vc__pool_tidy(struct vc__pool *p, const struct vc__peer *peer);
 
 /* Adds n to a counter. */
@@ -274,11 +277,13 @@ vc__pool_count(struct vc__pool *p, enum vc__pool_count which, int64_t n)
     vc__tally_add(&p->tally, which, n);
 }
 
-/* Adds 1 to a counter. Takes the lock itself. Called for a channel's call that
- * is retried or throttled, and for a better transport. */
+/* Adds 1 to a counter. Takes the lock itself. Called for a channel's call or
+ * stream that is retried or is not, or is throttled, and for a better
+ * transport. */
 void vc__pool_count_one(struct vc__pool *p, enum vc__pool_count which);
 
-/* The memory used by long replies has changed: updates its gauge. */
+/* The memory used by long replies has changed: updates its gauge. Called by the
+ * files that receive replies. */
 void vc__pool_count_replies(struct vc__pool *p);
 
 /* The longest message that this end takes. Constant: without the lock, too. */
@@ -299,9 +304,8 @@ vc__pool_has_ways(const struct vc__pool *p)
 /* --- health: any thread, without the lock ------------------------------- */
 
 /* What the pool has published last. Called by the choices among the pools of a
- * channel (rpc/balance/picker.h, picker.c, subchannel.h, custom.c), by
- * rpc/balance/servers.c for vc_channel_connect() and to find out if one fails,
- * and in the pool, under its lock, by gate.c and pool_health.c. */
+ * channel and other files of rpc/balance, also for vc_channel_connect(); and by
+ * the files of the pool, mostly under its lock. */
 static inline enum vc__pool_health
 vc__pool_health(const struct vc__pool *p)
 {
@@ -317,10 +321,11 @@ vc__pool_readied(const struct vc__pool *p)
     return atomic_load_explicit(&p->readied, memory_order_relaxed);
 }
 
-/* Its name, for vc_channel_describe(). */
+/* The name of the health, never NULL, for vc_channel_describe(). */
 const char *vc__pool_health_name(const struct vc__pool *p);
 
-/* Calls in progress, as far as this thread knows. */
+/* Calls in progress, as far as this thread knows. Called by policies that
+ * compare servers. */
 static inline uint64_t
 vc__pool_calls(const struct vc__pool *p)
 {
@@ -335,7 +340,7 @@ vc__pool_calls(const struct vc__pool *p)
 
 /* A call or stream that this server has answered, or may have seen, has ended
  * with another status than VC_OK, and was not cancelled. Called when such an
- * attempt ends. */
+ * attempt ends, on the thread that ends it. */
 static inline void
 vc__pool_call_failed(struct vc__pool *p)
 {
@@ -343,8 +348,8 @@ vc__pool_call_failed(struct vc__pool *p)
     atomic_fetch_add_explicit(&p->calls_failed, 1, memory_order_relaxed);
 }
 
-/* Calls and streams so far: begun, also those that never left this process;
- * and failed. Called for vc_channel_describe(). */
+/* Calls and streams so far that have begun, also those that never left this
+ * process. Called for vc_channel_describe(). */
 static inline uint64_t
 vc__pool_calls_begun(const struct vc__pool *p)
 {
@@ -352,6 +357,8 @@ vc__pool_calls_begun(const struct vc__pool *p)
                                 memory_order_relaxed);
 }
 
+/* The number of calls of vc__pool_call_failed(). Called as the function
+ * before. */
 static inline uint64_t
 vc__pool_calls_failed(const struct vc__pool *p)
 {
@@ -359,7 +366,8 @@ vc__pool_calls_failed(const struct vc__pool *p)
 }
 
 /* pool_health.c: has a link made, with this service in the hello, unless there
- * is one or one is being made. Takes the lock. */
+ * is one or one is being made. Takes the lock. Called by vc__pool_prompt()
+ * only. */
 void vc__pool_prompt_now(struct vc__pool *p, const struct vc_service *service);
 
 /* The same once the backoff after a failure is over; before that nothing is
@@ -377,18 +385,21 @@ vc__pool_prompt(struct vc__pool *p, const struct vc_service *service,
 
 /* A pool of the option `nowhere` has no target. Calls wait in it, as for a
  * link, until the servers are known, or cannot be found out. It begins with
- * waiting. Both functions: any thread, without locks.
+ * waiting.
  *
  * With the option `recalls` calls wait in it for a while only: 10 ms after one
  * has begun to wait, the pool ends all of them with VC_UNAVAILABLE, "not
  * executed", and they may choose a server again.
  *
- * Ends the calls with this error, now on the holder, and later ones at once;
- * those that wait were not executed, and may go to the servers. */
+ * Ends the calls with this error, soon, on the holder, and later ones at once;
+ * those that wait were not executed, and may go to the servers. Called when no
+ * servers can be found out, on any thread, without locks. */
 void vc__pool_nowhere_fail(struct vc__pool *p, const struct vc__error *why);
-/* pool_nowhere.c, for the task `connect` of such a pool, on the holder. */
+/* pool_nowhere.c, for the task `connect` of such a pool, on the holder, without
+ * the lock: ends the calls, or, with `recalls`, has a timer end them. */
 void vc__pool_nowhere_end(struct vc__pool *p);
-/* The same, when the pool is made. */
+/* The same file, for vc__pool_init(), on any thread: such a pool begins with
+ * waiting. */
 void vc__pool_nowhere_init(struct vc__pool *p);
 
 /* --- home --------------------------------------------------------------- */
@@ -402,20 +413,23 @@ void vc__pool_go_home(struct vc__pool *p);
 /* pool_home.c, on the holder, under the lock. The peer drains, or the pool goes
  * elsewhere: new calls use the next peer, and those in progress end here. The
  * attempt, if there is one, counts as ended. vc__pool_former_check() must
- * follow, without the lock. */
+ * follow, without the lock. Called by on_goaway() and vc__pool_home_enter(). */
 void vc__pool_part(struct vc__pool *p);
-/* Has the task `home` run. Called when it is due. */
+/* Has the task `home` run, once, unless the pool is closed. Any thread, under
+ * the lock. Called by vc__pool_go_home(), and by vc__pool_health_update() when
+ * an attempt that has delayed it is over. */
 void vc__pool_home_post(struct vc__pool *p);
 /* A link that joins no present peer is up. False, with *error, if it was to
  * lead home and leads to where the pool is. Else the peer, if it has been left
- * for this link, is a former one now. */
+ * for this link, is a former one now. Called by peer_for() of pool_link.c. */
 bool vc__pool_home_enter(struct vc__pool *p, struct vc__pool_link *pl,
                          struct vc__error *error);
-/* True if the new peer of this link is not that of the target. */
+/* True if the new peer of this link is not that of the target. Called by
+ * peer_for(). */
 bool vc__pool_is_moved(const struct vc__pool *p,
                        const struct vc__pool_link *pl);
 /* The same file: makes a hello that of a first link, as the pool goes home.
- * Without the lock. */
+ * Without the lock. Called when the attempt makes a link. */
 void vc__pool_home_hello(const struct vc__pool *p, struct vc__hello *h);
 
 /* --- between the files of the pool -------------------------------------- */
@@ -445,7 +459,8 @@ void vc__pool_attempt_dial(struct vc__pool *p, const struct vc__place *places,
  * time, for vc__pool_attempt_dial(); or ends with vc__pool_failed(). Called
  * when an attempt begins. */
 void vc__pool_lookup(struct vc__pool *p);
-/* Nothing is called any more. Called when the attempt is cancelled. */
+/* Stops the lookup: nothing is called any more. Called when the attempt is
+ * cancelled, or fails for want of memory. */
 void vc__pool_lookup_cancel(struct vc__pool *p);
 
 /* pool.c: no link can be made, for this reason. Unless other links are up, all
@@ -454,26 +469,31 @@ void vc__pool_lookup_cancel(struct vc__pool *p);
  * pool is closed, says that the server lacks the service of the hello: of what
  * waits only that for this service ends, and a hello for the next service
  * follows at once. Called on the holder, when an attempt has failed, the peer
- * is not to be resumed, or the pool closes. */
+ * is not to be resumed, the pool closes, or a pool that leads nowhere ends its
+ * calls. */
 void vc__pool_failed(struct vc__pool *p, const struct vc__error *error);
 
 /* pool_health.c: the server does not serve what it was asked for: it counts as
- * failing, and is not asked again at once. Under the lock. */
+ * failing, and is not asked again at once. Under the lock; for
+ * vc__pool_failed(), which publishes the health then. */
 void vc__pool_health_refused(struct vc__pool *p);
-/* pool_health.c: publishes the health. Under the lock, after its links, or
- * p->attempting, or p->failure has changed. */
+/* pool_health.c: publishes the health. Any thread, under the lock, after its
+ * links, or p->attempting, or p->failure has changed. Gates may be notified,
+ * and the task `home` posted. */
 void vc__pool_health_update(struct vc__pool *p);
 
-/* pool.c: drops a peer without links that will not be resumed. Requests that it
- * may have seen are moved to `unknown`, the others wait again. The holder,
- * under the lock, except in pool_close(). */
+/* pool.c: drops and frees a peer without links that will not be resumed.
+ * Requests that it may have seen are moved to `unknown`, the others wait again.
+ * The holder, under the lock, except in pool_close(). */
 void vc__pool_peer_drop(struct vc__peer *peer, struct cds_list_head *unknown);
 /* Appends waiting requests of all clients to links, after a link has come up or
  * gone down. The holder, under the lock; vc__pool_push() must follow, without
  * it. */
 void vc__pool_launch(struct vc__pool *p);
-/* Pushes the links of the pool's peer, and calls vc__pool_refuse(). Without the
- * lock, as the peer and its links change on the holder only. */
+/* Pushes the links of the pool's peer, and calls vc__pool_refuse(). Called
+ * after vc__pool_launch(), when a link has come up or gone down, and by
+ * vc__gate_set(). Without the lock, as the peer and its links change on the
+ * holder only. */
 void vc__pool_push(struct vc__pool *p);
 /* The next three: under the lock. True if any request or waiter needs a link.
  * The holder, when the peer drains or its last link is lost. */
@@ -481,12 +501,13 @@ bool vc__pool_is_wanted(struct vc__pool *p);
 /* Has the holder make a link, by the task `connect`, unless one is being made
  * or the pool is closed. Any thread. */
 void vc__pool_attempt(struct vc__pool *p);
-/* Ends the backoff of an attempt that waits. Any thread that begins to wait for
- * a link; the holder, when the last link is lost. */
+/* Ends the backoff of an attempt that waits; does nothing to a pool that leads
+ * nowhere. Any thread that begins to wait for a link; the holder, when the last
+ * link is lost. */
 void vc__pool_hurry(struct vc__pool *p);
 
 /* The threads that wait for a link: moves all of them to `out`. The holder,
- * under the lock, when a link is up or none can be made. */
+ * under the lock, when a link is up or no server can be reached. */
 void vc__pool_waiters_take(struct vc__pool *p, struct cds_list_head *out);
 /* Wakes them, with this error or VC_OK. Without the lock: the holder, or any
  * thread that cancels some by vc__pool_cancel(). */
@@ -509,25 +530,29 @@ void vc__pool_log_transport(struct vc__pool *p, unsigned rank,
                             const char *what);
 
 /* Logs that the server cannot be reached, or does not serve what it was asked
- * for, when that was not so before. Called by vc__pool_failed(). */
+ * for, when that was not so before. Called by vc__pool_failed(). Takes the
+ * lock. */
 void vc__pool_log_failing(struct vc__pool *p, const struct vc__error *why);
-/* Logs that such a server is ready again, when a link has joined. */
+/* Logs that such a server is ready again. Called by vc__upgrade_joined(), when
+ * a link has joined. */
 void vc__pool_log_ready(struct vc__pool *p);
 
 /* upgrade.c. vc__pool_init() calls vc__upgrade_init(), on any thread. */
 void vc__upgrade_init(struct vc__pool *p);
-/* A link has joined the pool's peer: closes links by worse transports, and
- * looks for a better transport. */
+/* A link has joined the pool's peer: logs what that changes, closes links by
+ * worse transports, and looks for a better transport. If the target names its
+ * transport, only vc__pool_log_ready() is called. For pool_link_on_up(). */
 void vc__upgrade_joined(struct vc__pool *p, struct vc__pool_link *pl);
 /* A link is lost, and about to leave its peer. If only links are left then that
  * stay for their streams, the best of them take calls again: so the pool stays
  * ready. Under the lock. */
 void vc__upgrade_lose(struct vc__pool *p, const struct vc__pool_link *lost);
-/* Logs by which transport calls go, if it has changed. Called when a link of
+/* Logs by which transport calls go, if it has changed. Nothing is logged if the
+ * target names its transport, or no link may carry calls. Called when a link of
  * the peer has joined or was lost. */
 void vc__upgrade_log(struct vc__pool *p);
-/* A better link was up but could not join: looks again later. Called as that
- * link goes down. */
+/* A better link was up but could not join: looks again later. Called by
+ * link_unused(), as that link goes down. */
 void vc__upgrade_unused(struct vc__pool *p);
 /* Stops the search for a better transport. Called when the pool is closed, or
  * the peer drains or is not to be resumed. */
@@ -549,8 +574,8 @@ void vc__pool_missed(struct vc__pool *p, const struct vc__transport *transport,
 size_t vc__pool_describe(struct vc__pool *p, char *text, size_t size);
 
 /* pool_starved.c: a session with calls in progress could not be bound to a link
- * for lack of memory. That link is closed soon, as RESOURCE_EXHAUSTED. Called
- * by peer_loose_bind() of peer.c, on the holder, under the lock. */
+ * for lack of memory. A task closes that link soon, as RESOURCE_EXHAUSTED.
+ * Called by peer_loose_bind() of peer.c, on the holder, under the lock. */
 void vc__pool_starve(struct vc__pool *p);
 
 /* pool_link.c: makes a link for an attempt or a better transport, when a dial
@@ -562,8 +587,9 @@ struct vc__pool_link *vc__pool_link_new(struct vc__pool *p,
  * after each look. */
 void vc__pool_look(struct vc__pool *p);
 /* Closes the links of former peers that have nothing in progress, after a frame
- * or a task that may have ended the last call there. Closing one link may take
- * down the others, and with the last one the peer is freed. */
+ * or a task that may have ended the last call there, or after a link has taken
+ * the pool elsewhere. Closing one link may take down the others, and with the
+ * last one the peer is freed. */
 void vc__pool_former_check(struct vc__pool *p);
 
 #endif

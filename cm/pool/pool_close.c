@@ -17,7 +17,8 @@ vc__pool_shut(struct vc__pool *p)
     pthread_mutex_unlock(&p->lock);
 }
 
-/* A task: posted by vc__pool_close_check(). */
+/* A task: posted by vc__pool_close_check(). Calls closed(), which may free the
+ * pool. */
 static void
 pool_closed(struct vc__task *task)
 {
@@ -48,7 +49,8 @@ peer_close(struct vc__peer *peer)
     }
 }
 
-/* A task: posted by vc__pool_close(). No other thread uses the pool now, so
+/* A task: posted by vc__pool_close(). Stops attempts and timers, closes all
+ * links, and ends what waits for one. No other thread uses the pool now, so
  * former peers are dropped without the lock. */
 static void
 pool_close(struct vc__task *task)

@@ -13,7 +13,8 @@
 #include "cm/pool/pool.h"
 #include "transport/core/words.h"
 
-/* The pool that this dial run, a callback's argument, belongs to. */
+/* For the callbacks: the pool that this dial run, their argument, belongs
+ * to. */
 static struct vc__pool *
 pool_connect_of_dial_run(struct vc__dial_run *d)
 {
@@ -179,9 +180,9 @@ carriers_find(struct vc__pool *p, struct ways *w)
     return found;
 }
 
-/* For ways_find(): the place where the peer was is tried before all others.
- * Returns false if the target has several addresses and there is nothing to
- * resume: then they are tried in their order. */
+/* For ways_find(): true if the place where the peer was is tried before all
+ * others. False if there is no peer; also if the target has several addresses
+ * and there is nothing to resume: then they are tried in their order. */
 static bool
 is_home_first(struct vc__pool *p)
 {

@@ -484,8 +484,9 @@ static const struct vc__link_ops pool_link_ops = {.up = pool_link_on_up,
                                                   .down = pool_link_on_down,
                                                   .gone = pool_link_on_gone};
 
-/* For vc__pool_link_new(): some links live a look longer than others, so that
- * links that fall idle together are not closed together. nth: a new number. */
+/* For vc__pool_link_new(): returns 0 or 1. Some links live a look longer than
+ * others, so that links that fall idle together are not closed together. nth: a
+ * new number. */
 static unsigned
 jitter_draw(const struct vc__pool *p, unsigned nth)
 {
@@ -559,7 +560,8 @@ idle_find(struct vc__pool *p)
     return idle;
 }
 
-/* The timer p->look fires: closes one idle link. */
+/* The timer p->look fires: closes one idle link, and looks again later while
+ * there are links. */
 static void
 pool_link_on_look(struct vc__timer *timer)
 {

@@ -94,7 +94,8 @@ on_lookup(struct vc__lookup *lookup)
     lookup_next(p);
 }
 
-/* The attempt fails, as there is no memory. */
+/* The attempt fails, as there is no memory. For lookup_begin() and
+ * vc__pool_lookup(). */
 static void
 lookup_fail_memory(struct vc__pool *p)
 {

@@ -51,14 +51,16 @@ nowhere_recall(struct vc__pool *p)
     pthread_mutex_unlock(&p->lock);
 }
 
-/* fire() of the timer of nowhere_wait(). */
+/* The timer of nowhere_wait() fires, on the holder: ends the calls that
+ * wait. */
 static void
 nowhere_on_timer(struct vc__timer *timer)
 {
     nowhere_recall(caa_container_of(timer, struct vc__pool, attempt.timer));
 }
 
-/* For vc__pool_nowhere_end(), on the holder: a call has begun to wait. */
+/* For vc__pool_nowhere_end(), on the holder: a call has begun to wait. Starts
+ * the timer that ends it; without memory ends it at once. */
 static void
 nowhere_wait(struct vc__pool *p)
 {

@@ -8,9 +8,9 @@
 #include "cm/pool/placement.h"
 #include "cm/pool/pool.h"
 
-/* For starved_link_any(), under the lock: the link by which a
- * session of this peer was to continue that waits in spite of it. NULL: no
- * session waits, or no link takes calls. */
+/* For starved_link_any(), under the lock: the link that a session of this peer
+ * was to continue on, if any session has calls in progress and no link. NULL:
+ * no such session, or no link takes calls. */
 static struct vc__pool_link *
 starved_link(struct vc__peer *peer)
 {
@@ -23,8 +23,8 @@ starved_link(struct vc__peer *peer)
     return NULL;
 }
 
-/* For pool_starved(), under the lock: the link to close, as starved_link() finds
- * it, of the present peer or else of a former one. NULL: none. */
+/* For pool_starved(), under the lock: the link to close, as starved_link()
+ * finds it, of the present peer or else of a former one. NULL: none. */
 static struct vc__pool_link *
 starved_link_any(struct vc__pool *p)
 {

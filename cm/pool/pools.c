@@ -49,8 +49,8 @@ same_choice(const struct vc__choice *a, const struct vc__choice *b)
     return same;
 }
 
-/* For pools_same(): true if both name the same transport, host and port, and the
- * same list of addresses, in one order. */
+/* For pools_same(): true if both name the same transport, host and port, and
+ * the same list of addresses, in one order. */
 static bool
 same_target(const struct vc__target *a, const struct vc__target *b)
 {
@@ -173,7 +173,8 @@ vc__pools_leave(struct vc__pools *ps, struct vc__pool *pool)
     return last;
 }
 
-/* closed() of a pool: on the holder, by a task. */
+/* closed() of a pool: on the holder, by a task. Frees the pool, and calls the
+ * closed() of vc__pools_close(). */
 static void
 entry_closed(struct vc__pool *pool)
 {

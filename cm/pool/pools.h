@@ -37,15 +37,16 @@ struct vc__pool *vc__pools_get(struct vc__pools *ps,
 
 /* The caller is about to leave. If it is the only user, the pool accepts no
  * more requests, and no other channel gets it. So its sessions end with their
- * links, without a CLOSE for each. Called by vc_channel_close(). */
+ * links, without a CLOSE for each. Called by vc_channel_close(), for each
+ * server. */
 void vc__pools_retire(struct vc__pools *ps, struct vc__pool *pool);
 /* Leaves the pool. Returns true for the last user: the pool then accepts no
  * more requests, and once its clients are closed, the caller must call
- * vc__pools_close(). */
+ * vc__pools_close(). Called by subchannel_leave(), a task on the holder. */
 bool vc__pools_leave(struct vc__pools *ps, struct vc__pool *pool);
 /* Begins to close a pool after the last vc__pools_leave(), when it has no users
  * and clients any more. closed() is called on the holder, by a task, when the
- * pool is closed and freed. Any thread. */
+ * pool is closed and freed. Any thread; called by subchannel_leave(). */
 void vc__pools_close(struct vc__pool *pool, void (*closed)(void *owner),
                      void *owner);
 

@@ -75,7 +75,7 @@ session_alloc(struct vc__peer *peer, struct vc__client *client)
 }
 
 /* Gives back the memory of a session: that of its client (s->own), or allocated
- * memory. Called at its end, or if it got no seat. */
+ * memory. Called by session_end(), and if it got no seat. */
 static void
 session_give(struct vc__session *s)
 {
@@ -104,7 +104,7 @@ vc__session_new(struct vc__peer *peer, struct vc__client *client, bool *full)
 }
 
 /* Drops the parts of a reply or message that have come: its session ends, or
- * loses its link. */
+ * loses its link. For session_end() and vc__session_unbind(). */
 static void
 session_assembly_drop(struct vc__session *s, struct vc__slot *slot)
 {
@@ -204,7 +204,8 @@ busy_more(struct vc__session *s)
     s->link->n_calls++;
 }
 
-/* One call less: its reply has come, or it was taken back. */
+/* One call less: its reply has come, or it was taken back unsent. For
+ * vc__session_slot_end() and session_slot_rewind(). */
 static void
 busy_less(struct vc__session *s)
 {
@@ -222,8 +223,8 @@ vc__session_slot_end(struct vc__session *s, uint16_t slot)
 
 /* --- binding ----------------------------------------------------------- */
 
-/* Appends a frame to the session's flow and link, for the functions below. The
- * thread pushes the link once it has left the lock. */
+/* Appends a frame to the session's flow and link, for all functions below that
+ * send. The thread pushes the link once it has left the lock. */
 static void
 session_append(struct vc__session *s, struct vc__send *send)
 {
@@ -246,9 +247,9 @@ cancel_new(struct vc__session *s, uint16_t i)
     return send;
 }
 
-/* The slot's caller has abandoned the call: the CANCEL notifies the peer's
- * handler, and the peer's answer frees the slot. Also for
- * vc__session_request_stop(). Returns false if out of memory. */
+/* For cancels_resend() and vc__session_request_stop(). The slot's caller has
+ * abandoned the call, or has its reply: the CANCEL notifies the peer, whose
+ * answer frees the slot. Returns false if out of memory. */
 static bool
 cancel_send(struct vc__session *s, uint16_t i)
 {
@@ -259,9 +260,10 @@ cancel_send(struct vc__session *s, uint16_t i)
     return send != NULL;
 }
 
-/* Drops the parts of a request that the link has not sent yet. The caller then
- * sends a CANCEL, which tells the peer that no more parts come. Returns false
- * if none was left, or the peer needs all of them. */
+/* For vc__session_request_stop() and vc__session_abandon(): drops the parts of
+ * a request that the link has not sent yet. The caller then sends a CANCEL, by
+ * which the peer knows that no more parts come. Returns false if none was left,
+ * or the peer needs all of them. */
 static bool
 request_cut(struct vc__session *s, const struct vc__request *r)
 {
@@ -320,8 +322,8 @@ link_take(struct vc__session *s, struct vc__pool_link *pl)
     pl->n_busy += s->n_busy;
 }
 
-/* Sends an OPEN: the session is new at its link, or about to be closed. Returns
- * false if out of memory. */
+/* For vc__session_bind() and close_send(): sends an OPEN, as the session is new
+ * at its link, or about to be closed. Returns false if out of memory. */
 static bool
 open_send(struct vc__session *s)
 {

@@ -100,11 +100,12 @@ vc__request_is_exposed(const struct vc__request *r)
 }
 
 /* Counts the end of a request, whatever its result. Called when it completes,
- * could not be started, or was abandoned. */
+ * could not be started, or was abandoned; any thread. */
 void vc__request_count_end(struct vc__pool *pool, const struct vc__request *r);
 
 /* Ends a request: the caller has replied() or failed() run once it has left the
- * lock. Counts its end. */
+ * lock. Counts its end. Called when its reply has come, it is taken out to
+ * fail, or its stream has lost its link. */
 void vc__request_complete(struct vc__pool *pool, struct vc__request *r);
 
 struct vc__slot {
@@ -144,25 +145,29 @@ struct vc__session {
 
 /* Makes an unbound session of this client at a peer, for its first request
  * there. Returns NULL if out of memory, or if the peer allows no more (*full is
- * true). vc__session_close() or vc__session_free() ends it. */
+ * true). vc__session_close() or vc__session_free() ends it. Called by
+ * session_need() of client.c. */
 struct vc__session *vc__session_new(struct vc__peer *peer,
                                     struct vc__client *client, bool *full);
 /* Frees a session without requests, also its number. Unbinds it first if it is
- * bound. Called when its peer was dropped or leaves, when its CLOSE was
- * answered, or when it closes unsent. */
+ * bound. Called when its peer was dropped or left, when its CLOSE was answered,
+ * and when it closes while the peer need not know that. */
 void vc__session_free(struct vc__session *s);
 
 /* Binds it to this link and sends its requests in progress, or its CLOSE.
  * Returns false if out of memory: it is unbound, and nothing is sent. The
- * caller pushes the link. */
+ * caller pushes the link. Called when the client has a request for it, when a
+ * link joins or leaves its peer, and when it closes. */
 bool vc__session_bind(struct vc__session *s, struct vc__pool_link *pl);
 
-/* Unbinds it, when its link is down, it is to move, or it ends. Its streams
- * end: vc__pool_refuse() fails them. */
+/* Unbinds it, when its link is down, it is to move, its binding has failed, or
+ * it ends. The parts of replies that have come are dropped. Its streams end:
+ * vc__pool_refuse() fails them. */
 void vc__session_unbind(struct vc__session *s);
 
-/* Sends a request. The session is bound. Returns false if no slot is free, or
- * its client's quota does not allow it now. */
+/* Sends a request. The session is bound; the caller pushes the link. Returns
+ * false if no slot is free, or its client's quota does not allow it now. Called
+ * by client_launch(). */
 bool vc__session_launch(struct vc__session *s, struct vc__request *r);
 
 /* Sends one more message of a stream that was launched. The session is bound;
@@ -172,18 +177,20 @@ void vc__session_add(struct vc__session *s, struct vc__request *r,
                      struct vc__send *send);
 
 /* Abandons a request that has a slot. Returns whether it may have been
- * executed. The caller pushes the link. */
+ * executed. The caller pushes the link, and counts the end. Called by
+ * sent_abandon(). */
 enum vc_outcome vc__session_abandon(struct vc__session *s,
                                     struct vc__request *r);
 
 /* Removes and returns a request in progress, or NULL if none is left. The
  * session's link is down, or has dropped its flow. The caller ends the request,
- * or lets it wait again. */
+ * or lets it wait again. Called when a client closes, or a peer is dropped. */
 struct vc__request *vc__session_take(struct vc__session *s);
 
 /* Ends a session, whose requests have been taken out. If the peer may know it,
  * the peer is notified, and what remains of the session is freed when it has
- * answered. Returns the link to push, or NULL. Its client closes. */
+ * answered. Returns the link to push, or NULL. Called by sessions_close(), as
+ * its client closes. */
 struct vc__link *vc__session_close(struct vc__session *s);
 
 /* Handles the peer's answer to a CLOSE: frees the session. Returns false if the
@@ -205,7 +212,8 @@ bool vc__session_reply(struct vc__session *s, const struct vc__frame *f,
  * Called by the holder, for a REPLY. */
 bool vc__session_request_stop(struct vc__session *s, uint16_t slot);
 
-/* Frees a slot whose reply has come. Called by the holder. */
+/* Frees a slot whose reply has come, or the last part of one that is dropped.
+ * Called by the holder. */
 void vc__session_slot_end(struct vc__session *s, uint16_t slot);
 
 #endif

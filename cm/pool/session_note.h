@@ -21,15 +21,15 @@ struct vc__send *vc__note_new(const struct vc__session *s,
                               enum vc__frame_type type, size_t len);
 
 /* Length of the body of an OPEN: name length, name, number of methods, their
- * hashes. */
+ * hashes. Called as the next function. */
 uint32_t vc__note_open_len(const struct vc_service *service);
 /* Writes that body to out. Called for an OPEN, and to keep it when a session
  * closes. */
 void vc__note_open_put(const struct vc_service *service, uint8_t *out);
 
 /* Makes an OPEN; for a closing session from the body it has kept. NULL if out
- * of memory. As vc__note_new(). Called when a session is bound, or closes
- * before the peer may have an OPEN. */
+ * of memory. As vc__note_new(). Called by open_send(), when a session is bound,
+ * or closes before the peer may have an OPEN. */
 struct vc__send *vc__note_open(const struct vc__session *s);
 
 #endif

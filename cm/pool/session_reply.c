@@ -17,7 +17,8 @@
 /* --- replies ----------------------------------------------------------- */
 
 /* A frame of the server breaks a rule; the link's error will name this fault.
- * Returns false, as does the caller. */
+ * Returns false, as does the caller. For all functions below that check a
+ * frame. */
 static bool
 session_reply_breach(struct vc__session *s, const char *rule)
 {
@@ -67,7 +68,8 @@ session_reply_request_take(struct vc__session *s, struct vc__slot *slot,
 }
 
 /* The reply is complete, in one frame or with its last part: its slot is free
- * for the next call. *r as above: the request, or NULL. */
+ * for the next call. *r as above: the request, or NULL. For reply_first() and
+ * reply_more(). */
 static void
 session_reply_take(struct vc__session *s, const struct vc__frame *f,
                    struct vc__request **r)
@@ -147,7 +149,7 @@ reply_fits(const struct vc__slot *slot, const struct vc__frame *f)
 #define BETWEEN_PARTS "a frame between the parts of a message"
 
 /* Handles a REPLY frame: a whole reply, or its first part. Also false if out of
- * memory for a CANCEL: the link then ends, too. */
+ * memory for a CANCEL: the link then ends, too. For vc__session_reply(). */
 static bool
 reply_first(struct vc__session *s, const struct vc__frame *f,
             struct vc__request **r, struct vc__reply_frame *reply)
@@ -178,7 +180,8 @@ reply_first(struct vc__session *s, const struct vc__frame *f,
 }
 
 /* A message of a stream is complete, or lost (loss is not NULL): gives it to
- * the request, if its caller still waits. */
+ * the request, if its caller still waits. For message_first() and
+ * message_more(). */
 static bool
 message_whole(struct vc__session *s, struct vc__slot *slot,
               struct vc__metadata m, const uint8_t *body, uint32_t len,
@@ -190,7 +193,8 @@ message_whole(struct vc__session *s, struct vc__slot *slot,
            session_reply_breach(s, "a MESSAGE over its window");
 }
 
-/* Handles a MESSAGE frame: a whole message, or its first part. */
+/* Handles a MESSAGE frame: a whole message, or its first part. For
+ * vc__session_reply(). */
 static bool
 message_first(struct vc__session *s, const struct vc__frame *f)
 {
@@ -211,7 +215,8 @@ message_first(struct vc__session *s, const struct vc__frame *f)
                          NULL);
 }
 
-/* Handles a WINDOW frame: the server takes more messages of the stream. */
+/* Handles a WINDOW frame: the server takes more messages of the stream. For
+ * vc__session_reply(). */
 static bool
 window_take(struct vc__session *s, const struct vc__slot *slot,
             const struct vc__frame *f)
@@ -242,7 +247,8 @@ message_more(struct vc__session *s, struct vc__slot *slot,
 }
 
 /* Handles a DATA frame: a further part of a reply or message. The last part of
- * a reply sets *r and *reply, whose body is in *done. */
+ * a reply sets *r and *reply, whose body is in *done. For
+ * vc__session_reply(). */
 static bool
 reply_more(struct vc__session *s, const struct vc__frame *f,
            struct vc__request **r, struct vc__reply_frame *reply,

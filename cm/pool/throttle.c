@@ -30,7 +30,7 @@ count_fade(atomic_uint *n, uint64_t times)
 }
 
 /* Decays the counts when it is time. Of several threads only one does it;
- * counts that others add meanwhile may be lost. */
+ * counts that others add meanwhile may be lost. For vc__throttle_refuses(). */
 static void
 throttle_fade(struct vc__throttle *t, uint64_t now)
 {
@@ -58,7 +58,7 @@ vc__throttle_answered(struct vc__throttle *t, bool shed)
     atomic_fetch_add_explicit(&t->asked, ONE, memory_order_relaxed);
 }
 
-/* Reads a count. */
+/* Reads a count. For sent_of() and vc__throttle_refuses(). */
 static unsigned
 throttle_get(const atomic_uint *n)
 {
@@ -66,7 +66,7 @@ throttle_get(const atomic_uint *n)
 }
 
 /* How many of the program's calls are to be sent, 256-fold: what the server
- * takes, and a quarter more or as much again. */
+ * takes, and a quarter more or as much again. For vc__throttle_refuses(). */
 static uint64_t
 sent_of(const struct vc__throttle *t)
 {

@@ -29,7 +29,8 @@ struct vc__throttle {
 };
 
 /* True if calls must ask vc__throttle_refuses(), and answers are counted.
- * Called before an attempt is sent, and when its reply has come. */
+ * Called before an attempt is sent, when its reply has come, and before a hedge
+ * begins, as none is sent then. */
 static inline bool
 vc__throttle_is_on(const struct vc__throttle *t)
 {

@@ -21,7 +21,8 @@
 
 #define SETTLE_US UINT64_C(3000000)
 
-/* The pool that this dial run, a callback's argument, belongs to. */
+/* For the callbacks: the pool that this dial run, their argument, belongs
+ * to. */
 static struct vc__pool *
 upgrade_pool_of_dial_run(struct vc__dial_run *d)
 {
@@ -29,7 +30,7 @@ upgrade_pool_of_dial_run(struct vc__dial_run *d)
 }
 
 /* The rank of the link's transport in the pool's choice: 0 is the best. Under
- * the lock. */
+ * the lock, for the functions that compare links. */
 static unsigned
 rank_of(const struct vc__pool *p, const struct vc__pool_link *pl)
 {
@@ -46,8 +47,8 @@ vc__upgrade_suits(const struct vc__pool *p,
 }
 
 /* For best_rank(), lesser_find() and vc__upgrade_lose(): the best link that may
- * carry calls, but not this one, or NULL; NULL if there is none. Under the lock,
- * which protects the links of a peer. */
+ * carry calls, but not this one, or NULL; NULL if there is none. Under the
+ * lock, which protects the links of a peer. */
 static struct vc__pool_link *
 best_link(const struct vc__pool *p, const struct vc__pool_link *but)
 {
@@ -64,8 +65,8 @@ best_link(const struct vc__pool *p, const struct vc__pool_link *but)
 }
 
 /* The rank of the best link: transports of a lower rank are better. The number
- * of transports if no link may carry calls. Called when a link has joined or was
- * lost, the timer fires, or a search begins or fails. */
+ * of transports if no link may carry calls. Called when a link has joined or
+ * was lost, the timer fires, or a search begins or fails. */
 static unsigned
 best_rank(struct vc__pool *p)
 {
@@ -81,9 +82,9 @@ best_rank(struct vc__pool *p)
 
 /* --- lesser links -------------------------------------------------------- */
 
-/* For carries_stream() and is_busy_for_program(), under the lock: true if a call
- * of the program's is in progress that its caller has not abandoned; a stream,
- * if only these count. */
+/* For carries_stream() and is_busy_for_program(), under the lock: true if a
+ * call of the program's is in progress that its caller has not abandoned; with
+ * of_stream, only if it is a stream. */
 static bool
 session_has_call(const struct vc__session *s, bool of_stream)
 {
@@ -98,7 +99,8 @@ session_has_call(const struct vc__session *s, bool of_stream)
     return false;
 }
 
-/* For lesser_find(): true if the link may not be closed yet. Under the lock. */
+/* For lesser_find(): true if the link may not be closed yet, as it carries a
+ * stream of the program's. Under the lock. */
 static bool
 carries_stream(const struct vc__pool_link *pl)
 {
@@ -368,7 +370,8 @@ upgrade_on_missed(struct vc__dial_run *d, const struct vc__transport *transport,
     vc__pool_missed(upgrade_pool_of_dial_run(d), transport, error);
 }
 
-/* ops->failed: no better transport could be used. */
+/* ops->failed: no better transport could be used. Looks again later; or, if no
+ * link may carry calls, closes one, whose end ends all calls. */
 static void
 upgrade_on_failed(struct vc__dial_run *d, const struct vc__error *error)
 {
