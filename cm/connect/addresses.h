@@ -18,7 +18,8 @@
 
 /* Copies address i of the text. Returns false if there are not so many, or the
  * address is too long for `out`. A '|' separates two addresses only if a scheme
- * and ':' follow: else it belongs to the path of a socket. */
+ * and ':' follow: else it belongs to the path of a socket. Called by
+ * vc__addresses_parse(), and to find out whether a server is near. */
 bool vc__addresses_get(const char *text, unsigned i,
                        char out[VC__ADDRESS_TEXT]);
 
@@ -26,14 +27,16 @@ bool vc__addresses_get(const char *text, unsigned i,
  * there are several, targets[0].all is the text, which is not copied. text may
  * be NULL, which is malformed. VC_OK; or, with a text for vc__error_last(),
  * VC_INVALID_ARGUMENT if one is malformed, or there twice; there are too many,
- * or they are too long; or only some of several are of vc://. */
+ * or they are too long; or only some of several are of vc://. Called when a
+ * server is added to a channel, and for each attempt to connect. */
 enum vc_status vc__addresses_parse(struct vc__target targets[VC__ADDRESSES_MAX],
                                    unsigned *n, const char *text);
 
 /* Orders places of one transport that follow each other so that the families of
  * their addresses take turns, beginning with that of the first (RFC 8305,
  * section 4). Within a family the order stays, and so does that of transports.
- * n: VC__ADDRESSES_MAX at most. */
+ * n: VC__ADDRESSES_MAX at most. Called by lookup_end() of
+ * cm/pool/pool_lookup.c. */
 void vc__addresses_interleave(struct vc__place *places, unsigned n);
 
 #endif

@@ -133,7 +133,7 @@ hello_begin(uint8_t *out, size_t size, size_t length, uint8_t version)
 /* doc/wire.md 2.1: the first checks of the get functions. A version that is not
  * ours may have other lengths, so that of a hello or accept is checked next,
  * before the length.
- * VC__SAID_OK: the bytes up to the version may be read. */
+ * VC__SAID_OK: the bytes up to the version may be read; else what is wrong. */
 static enum vc__said
 look_at_head(const uint8_t *in, size_t len)
 {
@@ -143,8 +143,8 @@ look_at_head(const uint8_t *in, size_t len)
 }
 
 /* doc/wire.md 2.1: two more checks of the get functions, for a hello or accept
- * after that of the version. On VC__SAID_OK
- * *own is the length that the message states. */
+ * after that of the version. Returns what is wrong, or VC__SAID_OK: then *own
+ * is the length that the message states. */
 static enum vc__said
 look_at_size(const uint8_t *in, size_t len, size_t least, size_t most,
              size_t *own)

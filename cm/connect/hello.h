@@ -119,7 +119,7 @@ enum vc__said {
 const char *vc__said_text(enum vc__said said);
 
 /* Write all bytes of `out`, including the zero tail. The fields must be in
- * range. */
+ * range. Called by the end that sends such a message. */
 void vc__hello_put(uint8_t out[VC__HELLO_SIZE], const struct vc__hello *h);
 void vc__accept_put(uint8_t out[VC__ACCEPT_SIZE], const struct vc__accept *a);
 void vc__reject_put(uint8_t out[VC__REJECT_SIZE], const struct vc__reject *r);
@@ -127,7 +127,9 @@ void vc__reject_put(uint8_t out[VC__REJECT_SIZE], const struct vc__reject *r);
 /* Parse len bytes at data as the CM delivers them (data may be NULL if len is
  * 0). *out is written only on VC__SAID_OK. A hello whose version range has none
  * in common with VC__VERSION_MIN..MAX gives VC__SAID_VERSION. So does an accept
- * of another version. A reject is parsed whatever its versions are. */
+ * of another version. A reject is parsed whatever its versions are. Called by
+ * the end that has received such a message; vc_probe() reads the answers to its
+ * hello. */
 enum vc__said vc__hello_get(struct vc__hello *out, const void *data,
                             size_t len);
 enum vc__said vc__accept_get(struct vc__accept *out, const void *data,

@@ -277,7 +277,7 @@ vc__lookup_free(struct vc__lookup *l)
     free(l);
 }
 
-/* The lookup's own thread, detached, started by vc__lookup_start(). Posts
+/* The lookup's own thread, detached, started by thread_start(). Posts
  * lookup_report(); or, if cancelled, frees the lookup. Returns NULL. */
 static void *
 lookup_thread(void *arg)

@@ -56,7 +56,8 @@ struct vc__addrs {
 };
 
 /* Gets the addresses of a target whose host is numeric, or of inproc or shm,
- * without blocking. Returns false if the host must be looked up. */
+ * without blocking. Returns false if the host must be looked up. Called before
+ * a lookup, and where a name is not allowed or not looked up. */
 bool vc__target_numeric(const struct vc__target *target,
                         struct vc__addrs *addrs);
 

@@ -42,7 +42,7 @@ vc__keepalive_init(struct vc__keepalive *k, uint64_t now, uint64_t period)
     k->next = vc__timer_beat(now, k->step);
 }
 
-/* Records the signs of life since the last tick. */
+/* Records the signs of life since the last tick. For vc__keepalive_tick(). */
 static void
 news_take(struct vc__keepalive *k, uint64_t now,
           const struct vc__keepalive_news *n)
@@ -61,7 +61,7 @@ news_take(struct vc__keepalive *k, uint64_t now,
 
 /* This process was stopped, so signs of life of the peer may not have been
  * received yet. An idle peer gets its full time again; one that a call waits
- * for is asked at once. */
+ * for is asked at once. For vc__keepalive_tick(), if the tick is late. */
 static void
 round_restart(struct vc__keepalive *k, uint64_t now, bool busy)
 {
@@ -95,7 +95,8 @@ keepalive_ask(struct vc__keepalive *k, uint64_t now)
 
 /* A tick of a link whose peer's process is asked: returns the action. Half-way
  * through, the adapter is asked too: a PING may be waiting for a credit, and
- * then it would be unknown whether the process or the host has died. */
+ * then it would be unknown whether the process or the host has died. For
+ * vc__keepalive_tick(). */
 static enum vc__keepalive_act
 process_check(struct vc__keepalive *k, uint64_t now, const struct pace *pace)
 {
@@ -113,7 +114,7 @@ process_check(struct vc__keepalive *k, uint64_t now, const struct pace *pace)
 }
 
 /* A tick of a link of which only the peer's adapter is asked: returns the
- * action. */
+ * action. For vc__keepalive_tick(). */
 static enum vc__keepalive_act
 adapter_check(struct vc__keepalive *k, uint64_t now, const struct pace *pace)
 {

@@ -220,7 +220,9 @@ vc__link_hold(struct vc__link *link)
     atomic_fetch_add_explicit(&link->pushers, 1, memory_order_relaxed);
 }
 
-/* Pushes, and drops the hold. Any thread, without the lock. */
+/* Pushes, and drops the hold; the last one after the end of the link has it
+ * freed. Called by client.c of cm/pool after it has left that lock. Any thread,
+ * without the lock. */
 void vc__link_push_held(struct vc__link *link);
 
 /* Appends and pushes. The holder of the engine, before ops->down(). */
@@ -260,7 +262,8 @@ vc__link_of(const struct vc__wire *w)
 void vc__link_event(struct vc__link *link, enum vc__link_event event);
 /* Runs an event that ends the link through the state machine. The text is the
  * reason, unless an earlier one is known. Does nothing if the state ignores the
- * event. */
+ * event. Called by the files of the link when a rule is broken, a timer fires,
+ * memory is short, or the wire has failed. */
 void vc__link_end(struct vc__link *link, enum vc__link_event event,
                   enum vc_status status, const char *format, ...)
     __attribute__((format(printf, 4, 5)));

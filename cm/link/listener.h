@@ -40,17 +40,21 @@ enum vc_status vc__listener_open(struct vc__listener *l, struct vc__cm *cm,
  * closes or drops an address, and before it listens again. */
 void vc__listener_close(struct vc__listener *l);
 
-/* The port of an open listener, in host order; 0 for a name. Any thread. */
+/* The port of an open listener, in host order; 0 for a name. Called when it was
+ * opened, for the log, and to list the addresses. Any thread. */
 uint16_t vc__listener_port(const struct vc__listener *l);
 
-/* Rejects a request; fills in the versions of the reject. The caller holds
- * `engine`, which may be another than the listener's; its ledger counts it. */
+/* Rejects a request; fills in the versions of the reject. Called by the server
+ * for a client that it turns away, and by vc__listener_reject(). The caller
+ * holds `engine`, which may be another than the listener's; its ledger counts
+ * it. */
 void vc__listener_reject_with(struct vc__engine *engine,
                               const struct vc__incoming *in,
                               struct vc__reject *reject);
 
 /* Rejects a request with a reason, a retry time and a text only. The text is
- * cut to what fits. `engine` is as for vc__listener_reject_with(). */
+ * cut to what fits. Called when a hello is bad, or a link cannot be made.
+ * `engine` is as for vc__listener_reject_with(). */
 void vc__listener_reject(struct vc__engine *engine,
                          const struct vc__incoming *in,
                          enum vc__reject_reason reason, uint32_t retry_ms,

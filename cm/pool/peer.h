@@ -73,7 +73,7 @@ struct vc__peer *vc__peer_new(struct vc__pool *pool,
 void vc__peer_free(struct vc__peer *peer);
 
 /* True if this link leads to this peer: the accept has the same instance and
- * pool token. Holder, when the link comes up. */
+ * pool token. Called by peer_for(), when the link comes up. Holder. */
 bool vc__peer_is(const struct vc__peer *peer, const struct vc__link *link);
 
 /* Further links of the peer are to be made to the same place as this one, which
@@ -95,19 +95,20 @@ void vc__peer_leave(struct vc__peer *peer, struct vc__pool_link *pl);
  * by the holder. */
 bool vc__peer_is_busy(const struct vc__peer *peer);
 
-/* Pushes all links of the peer, after messages were appended to them. Holder,
- * without the lock. */
+/* Pushes all links of the peer, after messages were appended to them. Called by
+ * vc__pool_push(), and by link_lost() for a former peer. Holder, without the
+ * lock. */
 void vc__peer_push(struct vc__peer *peer);
 
 /* --- for cm/pool/session.c ----------------------------------------------- */
 
 /* Gives a new session its number. Returns false if there is none left (*full is
- * true), or out of memory. */
+ * true), or out of memory. Called by vc__session_new(). */
 bool vc__peer_seat(struct vc__peer *peer, struct vc__session *s, bool *full);
-/* Frees the number of a session that ends. */
+/* Frees the number of a session that ends. Called by vc__session_free(). */
 void vc__peer_unseat(struct vc__peer *peer, struct vc__session *s);
 /* Gives the seat of a number to what remains of the session that closes, or, if
- * NULL, blocks it for ever. */
+ * NULL, blocks it for ever. Called by vc__session_close(). */
 void vc__peer_reseat(struct vc__peer *peer, uint32_t number,
                      struct vc__session *s);
 

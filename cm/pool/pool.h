@@ -407,7 +407,8 @@ void vc__pool_nowhere_init(struct vc__pool *p);
 /* If the pool is where its server has sent it, by a redirect, the target is
  * tried again, once; soon after an attempt that is being made. Calls go on
  * meanwhile, and if the target sends the pool to the same server again, or
- * cannot be reached. Any thread, without locks. */
+ * cannot be reached. Called when a channel gets new servers. Any thread,
+ * without locks. */
 void vc__pool_go_home(struct vc__pool *p);
 
 /* pool_home.c, on the holder, under the lock. The peer drains, or the pool goes
@@ -487,8 +488,8 @@ void vc__pool_health_update(struct vc__pool *p);
  * The holder, under the lock, except in pool_close(). */
 void vc__pool_peer_drop(struct vc__peer *peer, struct cds_list_head *unknown);
 /* Appends waiting requests of all clients to links, after a link has come up or
- * gone down. The holder, under the lock; vc__pool_push() must follow, without
- * it. */
+ * gone down, or a former peer was lost. The holder, under the lock;
+ * vc__pool_push() must follow, without it. */
 void vc__pool_launch(struct vc__pool *p);
 /* Pushes the links of the pool's peer, and calls vc__pool_refuse(). Called
  * after vc__pool_launch(), when a link has come up or gone down, and by
@@ -545,7 +546,7 @@ void vc__upgrade_init(struct vc__pool *p);
 void vc__upgrade_joined(struct vc__pool *p, struct vc__pool_link *pl);
 /* A link is lost, and about to leave its peer. If only links are left then that
  * stay for their streams, the best of them take calls again: so the pool stays
- * ready. Under the lock. */
+ * ready. Called by link_lost(), under the lock. */
 void vc__upgrade_lose(struct vc__pool *p, const struct vc__pool_link *lost);
 /* Logs by which transport calls go, if it has changed. Nothing is logged if the
  * target names its transport, or no link may carry calls. Called when a link of
@@ -569,8 +570,9 @@ bool vc__upgrade_suits(const struct vc__pool *p,
  * one. Holder, without the lock. */
 void vc__pool_missed(struct vc__pool *p, const struct vc__transport *transport,
                      const struct vc__error *error);
-/* Writes the text of vc_channel_describe() to `text`, truncated to size.
- * Returns the length of all of it. Any thread, without locks. */
+/* Writes what vc_channel_describe() says of this pool to `text`, truncated to
+ * size. Returns the length of all of it. Called by server_describe() of
+ * rpc/balance/servers.c. Any thread, without locks. */
 size_t vc__pool_describe(struct vc__pool *p, char *text, size_t size);
 
 /* pool_starved.c: a session with calls in progress could not be bound to a link
@@ -579,7 +581,8 @@ size_t vc__pool_describe(struct vc__pool *p, char *text, size_t size);
 void vc__pool_starve(struct vc__pool *p);
 
 /* pool_link.c: makes a link for an attempt or a better transport, when a dial
- * run needs one. NULL as in vc__dial_run_ops. It is freed when it is gone. */
+ * run needs one. NULL, with vc__error_last(), as in vc__dial_run_ops.
+ * pool_link_on_gone() frees it. */
 struct vc__pool_link *vc__pool_link_new(struct vc__pool *p,
                                         const struct vc__transport *transport,
                                         uint32_t timeout_ms);

@@ -25,7 +25,8 @@ vc__pool_health_name(const struct vc__pool *p)
 #define REFUSED_US UINT64_C(1000000)
 
 /* True if a link is being made, or there is one, even if it only finds the
- * server (cm/pool/upgrade.c). Under the lock, for the functions after it. */
+ * server (cm/pool/upgrade.c). Under the lock. For health_of(),
+ * vc__pool_health_update() and vc__pool_prompt_now(). */
 static bool
 is_busy(const struct vc__pool *p)
 {

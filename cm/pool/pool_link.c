@@ -208,7 +208,8 @@ on_closed(struct vc__pool_link *pl, const struct vc__frame *f)
     return good;
 }
 
-/* Handles a REPLY, MESSAGE, WINDOW or DATA frame. False ends the link. */
+/* Handles a REPLY, MESSAGE, WINDOW or DATA frame. Sends requests that waited
+ * for a slot, and runs replied() without locks. False ends the link. */
 static bool
 on_reply(struct vc__pool_link *pl, const struct vc__frame *f)
 {
@@ -281,7 +282,8 @@ attempts_cancel(struct vc__pool *p)
     vc__upgrade_cancel(p);
 }
 
-/* Handles a GOAWAY: new calls use the next peer. False if pl has no peer. */
+/* Handles a GOAWAY: new calls use the next peer; an attempt to reach it begins
+ * if any wait. False if pl has no peer. */
 static bool
 on_goaway(struct vc__pool_link *pl)
 {

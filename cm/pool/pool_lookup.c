@@ -52,7 +52,8 @@ lookup_miss(struct vc__pool_found *f, const char *format, ...)
         vc__error_put(&f->error, VC_UNAVAILABLE, "%s", text);
 }
 
-/* The timer of lookup_begin(): the lookup has taken all of its time. */
+/* The timer of lookup_begin(): the lookup has taken all of its time. Cancels
+ * it, and goes on with the next target. */
 static void
 on_lookup_timer(struct vc__timer *timer)
 {
@@ -73,7 +74,8 @@ on_lookup_timer(struct vc__timer *timer)
     lookup_next(p);
 }
 
-/* lookup->done: the name lookup has finished, with addresses or without. */
+/* lookup->done: the name lookup has finished, with addresses or without. Goes
+ * on with the next target. */
 static void
 on_lookup(struct vc__lookup *lookup)
 {

@@ -87,7 +87,7 @@ pools_same(const struct vc__pool_opts *a, const struct vc__pool_opts *b)
            memcmp(&a->source, &b->source, sizeof a->source) == 0;
 }
 
-/* The pool with these options; NULL if there is none. */
+/* For vc__pools_get(): the pool with these options; NULL if there is none. */
 static struct entry *
 pools_entry_find(struct vc__pools *ps, const struct vc__pool_opts *opts)
 {
@@ -100,8 +100,8 @@ pools_entry_find(struct vc__pools *ps, const struct vc__pool_opts *opts)
     return NULL;
 }
 
-/* Makes a pool without users, and adds it to the list. NULL if out of memory.
- * entry_closed() frees it. */
+/* For vc__pools_get(): makes a pool without users, and adds it to the list.
+ * NULL if out of memory. entry_closed() frees it. */
 static struct entry *
 pools_entry_new(struct vc__pools *ps, const struct vc__pool_opts *opts)
 {

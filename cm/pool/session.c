@@ -247,9 +247,10 @@ cancel_new(struct vc__session *s, uint16_t i)
     return send;
 }
 
-/* For cancels_resend() and vc__session_request_stop(). The slot's caller has
- * abandoned the call, or has its reply: the CANCEL notifies the peer, whose
- * answer frees the slot. Returns false if out of memory. */
+/* Sends a CANCEL. For cancels_resend(): the slot's caller has abandoned the
+ * call, and the peer's answer frees the slot. For vc__session_request_stop():
+ * the peer has replied, and gets no more parts of the request. Returns false if
+ * out of memory. */
 static bool
 cancel_send(struct vc__session *s, uint16_t i)
 {

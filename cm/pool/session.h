@@ -171,8 +171,8 @@ void vc__session_unbind(struct vc__session *s);
 bool vc__session_launch(struct vc__session *s, struct vc__request *r);
 
 /* Sends one more message of a stream that was launched. The session is bound;
- * the caller pushes the link. On the thread that writes the message, or that
- * launches the stream. */
+ * the caller pushes the link. Called by vc__client_add(), and when the stream
+ * is launched for what waited with it: on the thread that does that. */
 void vc__session_add(struct vc__session *s, struct vc__request *r,
                      struct vc__send *send);
 
@@ -194,13 +194,14 @@ struct vc__request *vc__session_take(struct vc__session *s);
 struct vc__link *vc__session_close(struct vc__session *s);
 
 /* Handles the peer's answer to a CLOSE: frees the session. Returns false if the
- * frame breaks the protocol. */
+ * frame breaks the protocol. Called by on_closed() of pool_link.c. */
 bool vc__session_closed(struct vc__session *s, const struct vc__frame *f);
 
 /* Handles a REPLY, DATA, MESSAGE or WINDOW frame. If a request now gets its
  * reply, *r and *reply are set; else *r is NULL. If done->total is not 0, the
  * caller ends *done after that. Returns false if the frame breaks the protocol,
- * or out of memory for a CANCEL: the link then ends. */
+ * or out of memory for a CANCEL: the link then ends. Called by on_reply() of
+ * pool_link.c. */
 bool vc__session_reply(struct vc__session *s, const struct vc__frame *f,
                        struct vc__request **r, struct vc__reply_frame *reply,
                        struct vc__assembly *done);

@@ -23,9 +23,9 @@ struct note {
  * many sessions. */
 #define NOTE_ROOM 192u
 
-/* send->done of a note: the link has sent or lost it. On any thread, under the
- * link's lock. Keeps it for reuse and frees the one kept before, or frees
- * it. */
+/* For vc__note_new(): send->done of a note, when the link has sent or lost it.
+ * On any thread, under the link's lock. Keeps it for reuse and frees the one
+ * kept before, or frees it. */
 static void
 note_done(struct vc__send *send, enum vc__send_end end)
 {

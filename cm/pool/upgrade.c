@@ -30,14 +30,15 @@ upgrade_pool_of_dial_run(struct vc__dial_run *d)
 }
 
 /* The rank of the link's transport in the pool's choice: 0 is the best. Under
- * the lock, for the functions that compare links. */
+ * the lock. For best_link(), best_rank(), lesser_find() and
+ * vc__upgrade_lose(). */
 static unsigned
 rank_of(const struct vc__pool *p, const struct vc__pool_link *pl)
 {
     return vc__choice_rank(&p->opts.choice, pl->link.wire->transport);
 }
 
-/* Under the lock, when a link joins its peer. */
+/* For link_join() of pool_link.c, under the lock. */
 bool
 vc__upgrade_suits(const struct vc__pool *p,
                   const struct vc__transport *transport)
