@@ -124,9 +124,10 @@ vc__link_send_end(struct vc__send *s, enum vc__send_end end)
         s->done(s, end);
 }
 
-/* Called by frames_write() when s->take bytes of s were written. If done is
- * NULL, the owner may free s at any moment after `gone` is set, also by another
- * thread. */
+/* Called by frames_write() when s->take bytes of s were written: queues the
+ * rest of it again; if there is none, has it wait for its acknowledgement, or
+ * calls done(). If done is NULL, the owner may free s at any moment after
+ * `gone` is set, also by another thread. */
 static void
 send_written(struct vc__link *link, struct vc__send *s)
 {

@@ -397,7 +397,7 @@ pool_tidy(struct vc__task *task)
 /* A task: posted by vc__pool_attempt(), vc__pool_hurry() and
  * vc__pool_nowhere_fail(). Begins an attempt, or, of one that waits, ends the
  * backoff. Does nothing if no link is wanted any more, or connections are tried
- * already. */
+ * already. A pool that leads nowhere ends its calls instead. */
 static void
 pool_connect(struct vc__task *task)
 {

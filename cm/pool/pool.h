@@ -392,8 +392,8 @@ vc__pool_prompt(struct vc__pool *p, const struct vc_service *service,
  * executed", and they may choose a server again.
  *
  * Ends the calls with this error, soon, on the holder, and later ones at once;
- * those that wait were not executed, and may go to the servers. Called when no
- * servers can be found out, on any thread, without locks. */
+ * those that wait were not executed, and may go to the servers. Called when
+ * these are known, or cannot be found out, on any thread, without locks. */
 void vc__pool_nowhere_fail(struct vc__pool *p, const struct vc__error *why);
 /* pool_nowhere.c, for the task `connect` of such a pool, on the holder, without
  * the lock: ends the calls, or, with `recalls`, has a timer end them. */
@@ -407,8 +407,8 @@ void vc__pool_nowhere_init(struct vc__pool *p);
 /* If the pool is where its server has sent it, by a redirect, the target is
  * tried again, once; soon after an attempt that is being made. Calls go on
  * meanwhile, and if the target sends the pool to the same server again, or
- * cannot be reached. Called when a channel gets new servers. Any thread,
- * without locks. */
+ * cannot be reached. Called for each server that a resolver has named. Any
+ * thread, without locks. */
 void vc__pool_go_home(struct vc__pool *p);
 
 /* pool_home.c, on the holder, under the lock. The peer drains, or the pool goes

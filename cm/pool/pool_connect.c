@@ -62,14 +62,15 @@ pool_connect_on_link_new(struct vc__dial_run *d,
     return &pl->try;
 }
 
-/* ops->failed: no address could be connected to. */
+/* ops->failed: no address could be connected to, so the attempt has failed. */
 static void
 pool_connect_on_failed(struct vc__dial_run *d, const struct vc__error *error)
 {
     vc__pool_failed(pool_connect_of_dial_run(d), error);
 }
 
-/* ops->missed: one way has failed; others may succeed. */
+/* ops->missed: one way has failed; others may succeed. Keeps its error for
+ * descriptions. */
 static void
 pool_connect_on_missed(struct vc__dial_run *d,
                        const struct vc__transport *transport,

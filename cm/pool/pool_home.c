@@ -53,8 +53,10 @@ pool_peer_forget(struct vc__pool *p)
     p->peer = NULL;
 }
 
-/* A task, without the lock: posted by vc__pool_home_post(). An attempt that is
- * being made may lead anywhere, so this waits for its end. */
+/* A task, without the lock: posted by vc__pool_home_post(). Begins an attempt
+ * that leads to the target, or forgets a peer without links and calls, if a
+ * server has sent the pool there. An attempt that is being made may lead
+ * anywhere, so this waits for its end. */
 static void
 pool_home(struct vc__task *task)
 {

@@ -338,7 +338,9 @@ former_lost(struct vc__pool *p, struct vc__peer *peer, struct vc__error error)
     vc__requests_fail(&unknown, &error, VC_OUTCOME_UNKNOWN);
 }
 
-/* For pool_link_on_down(): a link is down that is to be replaced. */
+/* For pool_link_on_down(): a link is down that is to be replaced. Its sessions
+ * continue on other links or wait; another link is made if it is needed. A
+ * former peer without links is dropped. */
 static void
 link_lost(struct vc__pool *p, struct vc__pool_link *pl)
 {
@@ -447,7 +449,8 @@ link_unused(struct vc__pool *p, const struct vc__pool_link *pl)
         vc__upgrade_unused(p);
 }
 
-/* ops->down: the link has failed to come up, was lost, or was closed. */
+/* ops->down: the link has failed to come up, was lost, or was closed. Has the
+ * dial run or one of the functions before handle that. */
 static void
 pool_link_on_down(struct vc__link *link)
 {

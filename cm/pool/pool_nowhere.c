@@ -35,8 +35,8 @@ vc__pool_nowhere_fail(struct vc__pool *p, const struct vc__error *why)
     pthread_mutex_unlock(&p->lock);
 }
 
-/* Ends the calls that wait, for nowhere_wait(), on the holder; those that come
- * later wait again. */
+/* Ends the calls that wait, on the holder; those that come later wait again.
+ * For nowhere_wait() and nowhere_on_timer(). */
 static void
 nowhere_recall(struct vc__pool *p)
 {

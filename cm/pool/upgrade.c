@@ -363,7 +363,8 @@ upgrade_on_link_new(struct vc__dial_run *d,
     return &pl->try;
 }
 
-/* ops->missed: one better transport has failed; others may succeed. */
+/* ops->missed: one better transport has failed; others may succeed. Keeps its
+ * error for descriptions. */
 static void
 upgrade_on_missed(struct vc__dial_run *d, const struct vc__transport *transport,
                   const struct vc__error *error)
