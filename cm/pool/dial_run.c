@@ -24,7 +24,8 @@ vc__dial_run_init(struct vc__dial_run *d, struct vc__engine *engine,
 }
 
 /* The try has ended, by its own end or by the dial run's: its link no longer
- * counts as trying. Called by vc__dial_run_stop(), _up() and _down(). */
+ * counts as trying. Called by vc__dial_run_stop(), vc__dial_run_up() and
+ * vc__dial_run_down(). */
 static void
 try_remove(struct vc__try *t)
 {

@@ -145,8 +145,8 @@ struct ways {
     unsigned n_places;
 };
 
-/* For ways_add_home() and ways_add_all(): adds a place to which a link may
- * lead. */
+/* For ways_find() and the functions that it calls: adds a place to which a link
+ * may lead. */
 static void
 ways_add(struct ways *w, const struct sockaddr_storage *addr,
          const struct vc__transport *transport)
