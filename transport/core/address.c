@@ -31,7 +31,8 @@ addr_size(const struct sockaddr *addr)
 }
 
 /* For vc__addr_text(): writes to text, which it returns, the text of an AF_UNIX
- * address. One without a name may have a key, which came in a redirect. */
+ * address. A random name is not shown. One without a name may have a key, which
+ * came in a redirect. */
 static const char *
 name_text(const struct sockaddr *addr, char text[VC__ADDR_TEXT])
 {

@@ -46,8 +46,9 @@ void vc__addr_port_set(struct sockaddr_storage *addr, uint16_t port);
 uint16_t vc__addr_port(const struct sockaddr_storage *addr);
 
 /* True for 127.0.0.0/8, also as an IPv4-mapped IPv6 address, and for ::1.
- * Called by vc__target_reaches(), as RDMA does not reach these, and by a server
- * that logs or describes where it listens. */
+ * Called by vc__target_reaches(), as RDMA does not reach these, by a server
+ * that logs or describes where it listens, and by rpc/balance/near.c, which
+ * asks whether a server is on this host. */
 bool vc__addr_is_loopback(const struct sockaddr *addr);
 
 /* Bytes of a name's key, which is a hash of the name. */

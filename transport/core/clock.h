@@ -16,7 +16,8 @@
 
 #define VC__FOREVER UINT64_MAX
 
-/* Microseconds of the monotonic clock. */
+/* Microseconds of the monotonic clock. Called by all floors, wherever a time is
+ * measured or a timer is started. */
 static inline uint64_t
 vc__now(void)
 {

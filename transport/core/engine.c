@@ -195,8 +195,9 @@ engine_run_handlers(struct vc__engine *e)
 /* --- progress ---------------------------------------------------------- */
 
 /* One turn over all work that needs no system call, except handlers; for the
- * loop, before timers and a sleep, and for catch_up and turn. Returns how much
- * was done, and 1 more if a handler may run. */
+ * loop, before timers, before a sleep or the engine is left to the program's
+ * loop, and for catch_up and turn. Returns how much was done, and 1 more if a
+ * handler may run. */
 static unsigned
 engine_poll(struct vc__engine *e)
 {

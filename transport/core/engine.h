@@ -176,9 +176,9 @@ void vc__engine_catch_up(struct vc__engine *e, uint64_t now);
 void vc__engine_serve(struct vc__engine *e, atomic_bool *stop, bool holds);
 /* Wakes a sleeping holder, or without one the program's epoll, by a system
  * call. Called by a thread that ended a wait which the holder may sleep in (a
- * cancel, a close), by vc__engine_stir(), engine_park() and vc__engine_watch(),
- * and by the crew when handlers may run or threads are to stop. The caller may
- * have any lock. */
+ * cancel, a close, a completion), by vc__engine_stir(), engine_park() and
+ * vc__engine_watch(), and by the crew when handlers may run or threads are to
+ * stop. The caller may have any lock. */
 void vc__engine_kick(struct vc__engine *e);
 
 /* Runs the posted tasks if no thread advances the engine. Called by
@@ -211,12 +211,13 @@ void vc__engine_defer(struct vc__engine *e, struct vc__task *task);
  * one of its engine on one thread, so that the stack stays bounded.
  *
  * The task calls release before that code, and after it, on the same thread,
- * resume with what release returned: the handler run, never NULL. `habit`, or
- * NULL, is updated if the engine is taken over meanwhile, and lives until the
- * handler's call has ended. `share`, or NULL, has the thread from then on.
- * Resume returns true if the calling thread is the holder again. If it returns
- * false, another thread has become the holder: the task may only post a task to
- * it and return. */
+ * resume with what release returned: the handler run, never NULL. A call whose
+ * handler runs on a thread of the crew does the same: its handler run is lost
+ * from the start (transport/core/share.h). `habit`, or NULL, is updated if the
+ * engine is taken over meanwhile, and lives until the handler's call has ended.
+ * `share`, or NULL, has the thread from then on. Resume returns true if the
+ * calling thread is the holder again. If it returns false, another thread has
+ * become the holder: the task may only post a task to it and return. */
 void vc__engine_handle(struct vc__engine *e, struct vc__task *task);
 struct vc__handler_run *vc__engine_release(struct vc__engine *e,
                                            struct vc__habit *habit,
@@ -241,18 +242,19 @@ int vc__engine_watch(struct vc__engine *e, int loop_fd);
  * thread is the holder. Not from a handler of e. */
 bool vc__engine_turn(struct vc__engine *e);
 
-/* For engine.c, when the holder leaves a watched engine. Alarm sets the timerfd
- * to `due`, before: called by engine_park(). */
+/* For engine.c, when the holder leaves a watched engine. Alarm, called by
+ * engine_park() while the thread still is the holder, sets the timerfd to
+ * `due`; VC__FOREVER stops it. */
 void vc__engine_alarm(struct vc__engine *e, uint64_t due);
 /* Arms the program's epoll again, see vc__engine_watch(): called by
  * engine_leave() when the thread is not the holder any more. */
 void vc__engine_rearm(struct vc__engine *e);
 
 /* From now on the holder calls the source's functions. Called by the transports
- * for each descriptor, of a context, wire, ear or device, by alarm_open(), and by
- * rpc/balance/resolver.c for those of a resolver.
- * Returns 0 or an errno of epoll_ctl(2). Holder only, but a source that has no
- * poll may be added by any thread. */
+ * for each descriptor, of a context, wire, ear or device, by alarm_open(), and
+ * by rpc/balance/resolver.c for those of a resolver. Returns 0 or an errno of
+ * epoll_ctl(2). Holder only, but a source that has no poll may be added by any
+ * thread. */
 int vc__engine_add(struct vc__engine *e, struct vc__source *s);
 /* Gives a source that was added without poll() one, and arm(), from now on.
  * Called on the holder when a context of inproc, shm or tcp is first used: for

@@ -76,8 +76,8 @@ enum vc_status vc__fail(enum vc_status status, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* vc__fail() with VC_RESOURCE_EXHAUSTED, which it returns, because `lack` is
- * lacking. Called by transport/rdma when a device has no memory or receives
- * left. */
+ * lacking. Called by transport/rdma when a device has no memory, receives or
+ * entries of its CQ left. */
 enum vc_status vc__fail_lacking(enum vc__lack lack, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
@@ -129,8 +129,8 @@ void vc__text_format(char *text, size_t size, const char *format, va_list args)
  * characters, as errors are shown on terminals. `out` may be `words`. Called
  * for texts of accepts and rejects (cm/link/link_connect.c, on the holder;
  * rpc/probe.c), the text of a Watch that has ended (health_watch.c, on the
- * holder), the target and path of file: (file_resolver.c, when a channel is
- * opened), and each log line, on the thread that logs. */
+ * holder), the path of a watched file (vc__watched_file_begin(), when a channel
+ * is opened), and each log line, on the thread that logs. */
 void vc__words_put(char *out, size_t size, const void *words, size_t len);
 
 /* Writes a handler's text as vc__words_put() does, but keeps its tabs and line

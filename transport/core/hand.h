@@ -36,7 +36,8 @@ struct vc__hand {
 void vc__crew_kick(struct vc__crew *crew);
 
 /* Number of spare threads, started or not: left for engines whose handlers
- * block. Called by crew_count() and by crew.c's choice of the next job. */
+ * block. Called by crew_count(), and by crew.c when it chooses the next job or
+ * checks whether one may begin. */
 unsigned vc__hands_left(const struct vc__crew *crew);
 
 /* Has a hand that is not in `idle` any more serve the engine (vc__crew_lend(),

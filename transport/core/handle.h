@@ -52,8 +52,8 @@ vc__handle_init(struct vc__handle *h, enum vc__kind kind)
     h->mark = *vc__process | (uint32_t)kind;
 }
 
-/* The object is freed, or has ended: called just before, by the thread that
- * does it. */
+/* Clears the mark, so that the handle is not valid any more: the object is
+ * about to be freed, or has ended. Called by the thread that does that. */
 static inline void
 vc__handle_fini(struct vc__handle *h)
 {

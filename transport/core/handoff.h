@@ -52,7 +52,7 @@ void vc__handler_run_open(struct vc__handler_run *s, struct vc__engine *e);
 void vc__handler_run_close(struct vc__handler_run *s);
 
 /* The calling thread's handler run at e; NULL when it runs no handler of e. Any
- * thread: called by vc__engine_wait(), vc__engine_catch_up(),
+ * thread: called by vc__engine_wait(), engine_lend(), vc__engine_catch_up(),
  * vc__engine_release() and vc__runtime_is_within(). */
 struct vc__handler_run *vc__handler_run_of(const struct vc__engine *e);
 

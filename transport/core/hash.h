@@ -2,8 +2,9 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * FNV-1a, which identifies services and methods on the wire. For the generator,
- * and for the library, which matches names with hashes. Pure. The numbers are
- * those of https://datatracker.ietf.org/doc/draft-eastlake-fnv/, section 5.
+ * and for the library, which matches names with hashes. Pure, any thread. The
+ * numbers are those of https://datatracker.ietf.org/doc/draft-eastlake-fnv/,
+ * section 5.
  *
  * Called by: rpc/protobuf_c/protobuf_c_table.c (all), idl/model.c (hash_32,
  * hash_64), rpc/balance/endpoint_file.c (hash_32), rpc/balance/watched_file.c
@@ -16,7 +17,8 @@
 
 #define HASH_32_OF_NOTHING UINT32_C(0x811c9dc5)
 
-/* Continues from the hash of what came before; returns the hash of both. */
+/* Continues from the hash of what came before; returns the hash of both. Called
+ * by hash_32(), and when a protobuf-c service is added. */
 static inline uint32_t
 hash_32_more(uint32_t hash, const char *data, size_t length)
 {
@@ -26,8 +28,8 @@ hash_32_more(uint32_t hash, const char *data, size_t length)
 }
 
 /* The hash of a method's name, or of the text of a service's fingerprint.
- * Called when code is generated (idl/model.c) or a protobuf-c service is
- * added. */
+ * Called when code is generated (idl/model.c) or a protobuf-c service is added;
+ * also for a target in a file of servers (rpc/balance/endpoint_file.c). */
 static inline uint32_t
 hash_32(const char *data, size_t length)
 {
@@ -35,8 +37,9 @@ hash_32(const char *data, size_t length)
 }
 
 /* The hash of a service's full name, which is its id, or of a name in an
- * address, which is its key. Called when code is generated, a service is added,
- * and by vc__addr_key(). */
+ * address, which is its key. Called when code is generated, when a service is
+ * added, looked up or removed, and by vc__addr_key(); also for the text of a
+ * watched file (rpc/balance/watched_file.c). */
 static inline uint64_t
 hash_64(const char *data, size_t length)
 {

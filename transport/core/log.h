@@ -75,8 +75,9 @@ struct vc__log {
  * vc_log_level, or 0. */
 void vc__log_init(struct vc__log *log, vc_log_fn *fn, void *arg,
                   unsigned level);
-/* Logs how many lines were left out last. No thread may log any more. Called by
- * vc_runtime_free(), also when vc_runtime_new() fails. */
+/* Logs how many lines were left out last. No thread may log any more. Does
+ * nothing to a log whose bytes are all 0. Called by vc_runtime_free(), also
+ * when vc_runtime_new() fails. */
 void vc__log_fini(struct vc__log *log);
 
 /* Finds the level of this name, "none" included, which is 0. Returns false if
@@ -97,8 +98,9 @@ vc__log_wants(const struct vc__log *log, enum vc__log_kind kind)
 /* Logs a line, if its kind is logged and its limit was not reached. Leaves
  * errno and vc_error() unchanged. Called on the holder for events of links,
  * pools, listeners, devices, and servers of a channel (ejections.c,
- * health_watch.c); on any thread by changes.c, when a resolver names servers or
- * fails, and by vc__server_log(). */
+ * health_watch.c); on any thread by changes.c and change_log.c, when a resolver
+ * names servers or fails, by channel_config.c, when a service config is taken
+ * or refused, and by vc__server_log(). */
 void vc__log(struct vc__log *log, enum vc__log_kind kind, const char *format,
              ...) __attribute__((format(printf, 3, 4), cold));
 

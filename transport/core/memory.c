@@ -1,7 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * See transport/core/memory.h. */
+ * See transport/core/memory.h. Static functions run on the thread of their
+ * caller, any one, but on_trim(). */
 #include "transport/core/memory.h"
 
 #include <stdlib.h>

@@ -56,8 +56,9 @@ struct vc__account {
 
 /* Makes an empty store of at most max bytes. Called when a server is made
  * (`shared`: by its clients), or a pool, whose store has one account: that of
- * the replies that arrive. Init and fini run on the program's thread, when
- * these are made and freed. */
+ * the replies that arrive. Init runs on the thread that makes these. Fini runs
+ * on the thread that frees a server, or on the holder for a pool that has
+ * closed. */
 void vc__store_init(struct vc__store *store, size_t max, bool shared);
 /* All memory must have been given back. */
 void vc__store_fini(struct vc__store *store);
@@ -86,7 +87,7 @@ vc__trimmer_init(struct vc__trimmer *t, struct vc__store *store,
  * itself. */
 void vc__trimmer_start(struct vc__trimmer *t);
 /* Stops the timer for good; called when its owner is closed: by part_close()
- * (rpc/server/server_close.c) and pool_close() (cm/pool/pool.c). */
+ * (rpc/server/server_close.c) and pool_close() (cm/pool/pool_close.c). */
 void vc__trimmer_stop(struct vc__trimmer *t);
 
 /* Called on the holder when blocks may have been given back: by a server when a
@@ -110,8 +111,9 @@ vc__store_is_full(const struct vc__store *store)
 }
 
 /* True if more than half of the store is used. Also a hint. Asked by a server,
- * on the holder, before it admits a call, keeps an ended one for the next, or
- * waits longer for stalled requests and messages. */
+ * on the holder, before it admits a call, keeps an ended one for the next,
+ * waits longer for stalled requests and messages, or drops these for a new long
+ * one. */
 static inline bool
 vc__store_is_scarce(const struct vc__store *store)
 {

@@ -13,7 +13,9 @@
 
 #include <stdint.h>
 
-/* Any 32 bits; advances the seed. For vc__random_below(). */
+/* Any 32 bits; advances the seed. Called by vc__random_below(), by the choice
+ * of a server by weight (picker.c) or by a policy of the program's (custom.c),
+ * and for the seeds of a channel's calls (channel_random()). */
 static inline uint32_t
 vc__random(uint64_t *seed)
 {
@@ -25,9 +27,10 @@ vc__random(uint64_t *seed)
 }
 
 /* 0..n-1; 0 when n is 0. Called to choose a wait before a retry (cm/connect,
- * rpc/client/retry.c, rpc/server/server_shed.c), an address of a redirect
- * (cm/connect/dial.c), or which calls a client turns down
- * (cm/pool/throttle.c). */
+ * rpc/client/retry.c, rpc/server/server_shed.c, rpc/balance/health_rules.c), an
+ * address of a redirect (cm/connect/dial.c), a delay of one period
+ * (cm/pool/pool_link.c), which calls a client turns down (cm/pool/throttle.c),
+ * or whether an outlier is ejected (rpc/balance/outlier.c). */
 static inline uint32_t
 vc__random_below(uint64_t *seed, uint32_t n)
 {

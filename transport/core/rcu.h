@@ -7,8 +7,8 @@
  * each thread keeps the address of liburcu's variable, in static TLS. It writes
  * there what liburcu's inlined functions do (urcu/static/urcu-bp.h), so
  * synchronize_rcu() waits for these sections, too. Sections of rcu_read_lock()
- * may be within these. Of liburcu only the layout of its data is compiled in, as
- * the LGPL allows (2.1, section 5). Any thread.
+ * may be within these. Of liburcu only the layout of its data is compiled in,
+ * as the LGPL allows (2.1, section 5). Any thread.
  *
  * The order of a reader and a writer is as in liburcu: a reader has compiler
  * barriers only, and synchronize_rcu() has each thread of the process run a
@@ -42,8 +42,9 @@ extern _Thread_local struct urcu_bp_reader **vc__rcu_reader
 extern atomic_uint vc__rcu_left;
 #endif
 
-/* Returns where the section of r is. liburcu does not align its entries as
- * their type says (128 bytes), so they must not be used by that type. */
+/* For this header: returns where the section of r is. liburcu does not align
+ * its entries as their type says (128 bytes), so they must not be used by that
+ * type. */
 static inline unsigned long *
 vc__rcu_section(struct urcu_bp_reader *r)
 {
@@ -51,8 +52,10 @@ vc__rcu_section(struct urcu_bp_reader *r)
                                      offsetof(struct urcu_bp_reader, ctr));
 }
 
-/* Begins a critical section, for vc__rcu_exit(). NULL: the thread does not know
- * where its entry is, or is in a section: then vc__rcu_lock() begins one. */
+/* Begins a critical section, and returns what vc__rcu_exit() needs to end it.
+ * Called by vc__servers_quick() (rpc/balance/servers.h) and vc__rcu_lock().
+ * NULL: the thread does not know where its entry is, or is in a section: then
+ * vc__rcu_lock() begins one. */
 static inline struct urcu_bp_reader *
 vc__rcu_enter(void)
 {
@@ -75,7 +78,7 @@ vc__rcu_leave(void)
 #endif
 }
 
-/* Ends it. r: what vc__rcu_enter() has returned; not NULL. */
+/* Ends the section of vc__rcu_enter(). r: what that has returned; not NULL. */
 static inline void
 vc__rcu_exit(struct urcu_bp_reader *r)
 {
@@ -86,7 +89,8 @@ vc__rcu_exit(struct urcu_bp_reader *r)
     cmm_barrier(); /* a lock that is taken next is not part of it */
 }
 
-/* Begins a critical section in any case, for vc__rcu_unlock(). */
+/* Begins a critical section in any case. Returns what vc__rcu_unlock() needs to
+ * end it; NULL says only that the section is one of rcu_read_lock(). */
 static inline struct urcu_bp_reader *
 vc__rcu_lock(void)
 {
@@ -101,7 +105,7 @@ vc__rcu_lock(void)
  * vc__rcu_unlock(). */
 void vc__rcu_learn(void);
 
-/* Ends it. r: what vc__rcu_lock() has returned. */
+/* Ends the section of vc__rcu_lock(). r: what that has returned, or NULL. */
 static inline void
 vc__rcu_unlock(struct urcu_bp_reader *r)
 {

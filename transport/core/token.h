@@ -97,7 +97,7 @@ vc__token_is_watched(struct vc__token *t)
 bool vc__token_enter(struct vc__token *t, struct vc__waiter *w);
 
 /* Stops waiting for the token. Returns true if w was handed the token
- * meanwhile. */
+ * meanwhile: the caller is the holder. False: w is not queued any more. */
 bool vc__token_unqueue(struct vc__token *t, struct vc__waiter *w);
 
 /* Called by engine_leave(), on the holder, when vc__token_drop() was not

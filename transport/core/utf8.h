@@ -17,7 +17,7 @@
 
 /* Bytes of the non-ASCII character at s, where `left` bytes remain. 0 if it is
  * invalid: truncated, overlong, a surrogate, above U+10FFFF (RFC 3629, section
- * 4). */
+ * 4). For this header. */
 static inline size_t
 vc__utf8_long(const uint8_t *s, size_t left)
 {
@@ -35,8 +35,9 @@ vc__utf8_long(const uint8_t *s, size_t left)
     return n;
 }
 
-/* True if the eight bytes at s are ASCII and none is NUL: then no byte has its
- * high bit set, and none borrows when 1 is subtracted from each. */
+/* For vc__utf8_valid(): true if the eight bytes at s are ASCII and none is NUL:
+ * then no byte has its high bit set, and none borrows when 1 is subtracted from
+ * each. */
 static inline bool
 vc__utf8_plain(const uint8_t *s)
 {
@@ -46,8 +47,10 @@ vc__utf8_plain(const uint8_t *s)
     return ((v | (v - 0x0101010101010101u)) & 0x8080808080808080u) == 0;
 }
 
-/* True if all len bytes are valid. Called for the texts in an accept or
- * reject, and for strings of received messages (rpc/codec). */
+/* True if all len bytes are valid. Called for the texts in an accept or reject,
+ * for strings of received messages (rpc/codec), for the lines of a file of
+ * servers, the name of a service to watch, and the error of the module for
+ * service configs. */
 static inline bool
 vc__utf8_valid(const uint8_t *s, size_t len)
 {
@@ -70,7 +73,7 @@ vc__utf8_valid(const uint8_t *s, size_t len)
 }
 
 /* How many of the first len bytes of a longer text are whole characters. Called
- * by error.c where a text is truncated. */
+ * by error.c and endpoint_file.c where a text is truncated. */
 static inline size_t
 vc__utf8_whole(const uint8_t *s, size_t len)
 {

@@ -9,6 +9,7 @@
 
 static CDS_LIST_HEAD(ears); /* vc__inproc_lock() */
 
+/* The ear of inproc that has this head. For listen() and unlisten(). */
 static struct vc__inproc_ear *
 inproc_ear_of(struct vc__ear *ear)
 {

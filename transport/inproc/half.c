@@ -51,9 +51,9 @@ queue_new(void)
 
 static void half_free(struct vc__inproc_half *half);
 
-/* One user less; the last one frees the queue, and the halves that have waited
- * for that. Under the lock, but in vc__inproc_open(), when nobody else knows
- * the queue. */
+/* Called by half_put(), vc__inproc_bind(), open() and close(): one user less;
+ * the last one frees the queue, and the halves that have waited for that. Under
+ * the lock, but in vc__inproc_open(), when nobody else knows the queue. */
 static void
 inproc_queue_put(struct vc__inproc_queue *q)
 {
@@ -83,7 +83,8 @@ vc__inproc_wake(struct vc__inproc_queue *q)
 }
 
 /* Puts a note into the queue of the half that it is for. Any thread: under the
- * lock; a packet under the lock of the sender's link instead. */
+ * lock (vc__inproc_tell(), bye_handle()); a packet (vc__inproc_send()) under
+ * the lock of the sender's link instead. */
 static void
 note_put(struct vc__inproc_note *note, uint32_t len)
 {
@@ -116,7 +117,9 @@ half_new(void)
     return half;
 }
 
-/* Under the lock. Called by half_put(), and with its queue. */
+/* Frees a half that both ends have left, with its slots. Under the lock. Called
+ * by half_put(), and by inproc_queue_put() for halves that waited for the
+ * queue's end. */
 static void
 half_free(struct vc__inproc_half *half)
 {
@@ -124,7 +127,8 @@ half_free(struct vc__inproc_half *half)
     free(half);
 }
 
-/* Frees the half, now or with its queue: both ends are over. Under the lock. */
+/* Frees the half, now or with its queue: both ends are over. Under the lock.
+ * Called by vc__inproc_end() and bye_handle(). */
 static void
 half_put(struct vc__inproc_half *half)
 {
@@ -248,7 +252,9 @@ bye_handle(const struct vc__inproc_queue *q, struct vc__inproc_note *note)
     return wire;
 }
 
-/* Called by inproc_on_poll(), on the holder of the queue's engine, or by
+/* Handles a note: passes a packet, a request or what the peer's end says to the
+ * callbacks of vc__inproc_ops, if this end is not over. Called by
+ * inproc_on_poll(), on the holder of the queue's engine, or by
  * vc__inproc_close(). */
 static void
 note_handle(struct vc__inproc_context *c, struct vc__inproc_note *note)
@@ -281,8 +287,9 @@ note_handle(struct vc__inproc_context *c, struct vc__inproc_note *note)
     }
 }
 
-/* Returns NULL if there is no note, or one is being added just now; its sender
- * will wake us. Called by inproc_on_poll(). */
+/* Takes the next note out of the queue, and returns it. NULL if there is none,
+ * or one is being added just now; its sender will wake us. Called by
+ * inproc_on_poll(). */
 static struct vc__inproc_note *
 note_take(struct vc__inproc_queue *q)
 {

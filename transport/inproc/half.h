@@ -112,14 +112,16 @@ struct vc__inproc_context {
     struct vc__inproc_queue *queue;
 };
 
+/* The context of inproc that has this head. Called by open() and close() of the
+ * table, and by wire.c on the holder. */
 static inline struct vc__inproc_context *
 vc__inproc_context_of(struct vc__context *c)
 {
     return caa_container_of(c, struct vc__inproc_context, context);
 }
 
-/* The lock of the process; also for the list of listeners. Taken by wire.c and
- * ear.c while they connect, listen and end. */
+/* The lock of the process; also for the list of listeners. Taken while ends
+ * connect, listen and end, by wire.c, ear.c and half.c itself. */
 void vc__inproc_lock(void);
 void vc__inproc_unlock(void);
 

@@ -18,6 +18,7 @@
 
 #include "transport/inproc/inproc.h"
 
+/* The wire of inproc that has this head. For the entries of the table. */
 static struct vc__inproc_wire *
 inproc_of(struct vc__wire *w)
 {
@@ -117,6 +118,8 @@ inproc_wire_dial(struct vc__wire *w, uint32_t timeout_ms)
     return VC_OK;
 }
 
+/* The handle of a request is its half, which is the wire's only when accept()
+ * has succeeded. */
 static void
 inproc_wire_take(struct vc__wire *w, const struct vc__incoming *in)
 {
@@ -228,8 +231,8 @@ inproc_wire_confirm(struct vc__wire *w)
                     vc__wire_peer(w));
 }
 
-/* True: left() follows when the peer ends, too. False: the peer has ended
- * already. */
+/* Sends LEAVE to the peer, once. True: left() follows when the peer ends, too.
+ * False: the peer has ended already. */
 static bool
 inproc_wire_leave(struct vc__wire *w)
 {
@@ -245,8 +248,9 @@ inproc_wire_leave(struct vc__wire *w)
     return heard;
 }
 
-/* Also called by link_accept.c after an accept() that failed: then the half is
- * not `owned`, and stays for the reject. */
+/* Ends the wire's half, and gives back what it counts of memory_limit. Also
+ * called by link_accept.c after an accept() that failed: then the half is not
+ * `owned`, and stays for the reject. */
 static void
 inproc_wire_fini(struct vc__wire *w)
 {
@@ -281,6 +285,7 @@ inproc_wire_commit(struct vc__wire *w, uint32_t len)
     return 0;
 }
 
+/* Wakes the peer's engine, if it sleeps. */
 static void
 inproc_wire_flush(struct vc__wire *w)
 {

@@ -32,7 +32,8 @@ struct ask {
     struct rdma_cm_event *event; /* to be acknowledged by us; or NULL */
 };
 
-/* Milliseconds until the call's timeout, rounded up; 0: it is over. */
+/* For the steps below: milliseconds until the call's timeout, rounded up; 0: it
+ * is over. */
 static int
 rdma_ms_left(const struct ask *a)
 {
@@ -41,7 +42,9 @@ rdma_ms_left(const struct ask *a)
     return now >= a->due ? 0 : (int)((a->due - now + 999) / 1000);
 }
 
-/* Sets the error for a call that failed: `what` could not be done. */
+/* Sets the thread's error for a call that failed: `what` could not be done.
+ * Returns its status. Called by address_resolve(), qp_make() and
+ * connect_ask(). */
 static enum vc_status
 ask_fail_errno(const struct ask *a, const char *what, int err)
 {
@@ -51,7 +54,8 @@ ask_fail_errno(const struct ask *a, const char *what, int err)
     return vc__error_raise(&error);
 }
 
-/* Reports the event that a synchronous call has turned into an errno. */
+/* Sets the thread's error for an event that reports a failure, and returns its
+ * status. Called by address_resolve() and rdma_answer_take(). */
 static enum vc_status
 fail_event(const struct ask *a, enum rdma_cm_event_type type, int status)
 {
@@ -63,7 +67,8 @@ fail_event(const struct ask *a, enum rdma_cm_event_type type, int status)
 
 /* --- address and route --------------------------------------------------- */
 
-/* Describes the local device and port by which the peer is reached. */
+/* Called by vc__rdma_ask() when the address is resolved: writes to a->out the
+ * local device and port by which the peer is reached. */
 static void
 device_describe(const struct ask *a)
 {
@@ -80,6 +85,8 @@ device_describe(const struct ask *a)
         out->mtu = 128u << attr.active_mtu;
 }
 
+/* The first step of vc__rdma_ask(): resolves the peer's address, and measures
+ * how long that takes. */
 static enum vc_status
 address_resolve(struct ask *a, const struct sockaddr_storage *addr)
 {
@@ -98,6 +105,8 @@ address_resolve(struct ask *a, const struct sockaddr_storage *addr)
                : ask_fail_errno(a, "resolve its address", err);
 }
 
+/* The second step of vc__rdma_ask(): resolves the route, and measures how long
+ * that takes. */
 static enum vc_status
 ask_route_resolve(struct ask *a)
 {
@@ -114,7 +123,8 @@ ask_route_resolve(struct ask *a)
 
 /* --- the connection request ---------------------------------------------- */
 
-/* Creates the QP. On failure ask_end() frees what was made. */
+/* The third step of vc__rdma_ask(): creates the QP. On failure ask_end() frees
+ * what was made. */
 static enum vc_status
 qp_make(struct ask *a)
 {
@@ -137,8 +147,8 @@ qp_make(struct ask *a)
     return err == 0 ? VC_OK : ask_fail_errno(a, "make a QP", err);
 }
 
-/* Waits for an event; false on timeout or error. A signal does not end the
- * wait. */
+/* Called by event_await(): waits for an event, and returns true; false on
+ * timeout or error. A signal does not end the wait. */
 static bool
 channel_await(const struct ask *a)
 {
@@ -151,7 +161,8 @@ channel_await(const struct ask *a)
     return n > 0;
 }
 
-/* The event that ends rdma_connect(); NULL on timeout or error. */
+/* Called by connect_ask(): waits for the event that ends rdma_connect(), and
+ * returns it; NULL on timeout or error. */
 static const struct rdma_cm_event *
 event_await(struct ask *a)
 {
@@ -162,7 +173,8 @@ event_await(struct ask *a)
     return NULL;
 }
 
-/* Puts the peer's answer into a->out; any other event is a failure. */
+/* Called by connect_ask(): puts the peer's answer, an accept or a reject, into
+ * a->out. Any other event is a failure. */
 static enum vc_status
 rdma_answer_take(struct ask *a, const struct rdma_cm_event *e)
 {
@@ -188,7 +200,8 @@ rdma_answer_take(struct ask *a, const struct rdma_cm_event *e)
     return VC_OK;
 }
 
-/* Called when no event has come in time. */
+/* Called by connect_ask() when no event has come in time: sets the thread's
+ * error, and returns its status. */
 static enum vc_status
 fail_silent(const struct ask *a, uint32_t timeout_ms)
 {
@@ -198,8 +211,8 @@ fail_silent(const struct ask *a, uint32_t timeout_ms)
                     a->peer, timeout_ms);
 }
 
-/* The event of rdma_connect(), if the id has it already; not the event of the
- * call before. */
+/* For connect_ask(): the event of rdma_connect(), if the id has it already;
+ * NULL otherwise, also if it has that of the call before. */
 static const struct rdma_cm_event *
 event_of(const struct ask *a)
 {
@@ -208,8 +221,8 @@ event_of(const struct ask *a)
     return e != NULL && e->event != RDMA_CM_EVENT_ROUTE_RESOLVED ? e : NULL;
 }
 
-/* Connects and takes the answer. The event is in the id already, or still to
- * come. */
+/* The last step of vc__rdma_ask(): connects and takes the answer. The event is
+ * in the id already, or still to come. */
 static enum vc_status
 connect_ask(struct ask *a, const void *data, size_t len, uint32_t timeout_ms)
 {
@@ -237,6 +250,8 @@ connect_ask(struct ask *a, const void *data, size_t len, uint32_t timeout_ms)
 
 /* --- the call ------------------------------------------------------------ */
 
+/* Called by vc__rdma_ask() at its end: frees the id, and what there is of the
+ * QP and its queues. This disconnects. */
 static void
 ask_end(struct ask *a)
 {

@@ -45,7 +45,8 @@ struct vc__buffers {
 /* Sets the error for an operation that needs pinned memory and failed with this
  * errno. The format names the operation; the text adds the cause and, if the
  * limit of locked memory may be the cause, how to raise it. Returns the error's
- * status. */
+ * status. Called by slab_add(), and by vc__device_fail() for the other objects
+ * of a device. */
 enum vc_status vc__fail_pinned(int err, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

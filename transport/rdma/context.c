@@ -38,7 +38,8 @@ struct watch {
     struct rdma_cm_id *id;
 };
 
-/* Called when the device was removed, and by vc__rdma_close(). */
+/* Ends the watch and frees it, with its id. Called when the device was removed
+ * (watch_on_cm()), and by vc__rdma_close(). */
 static void
 watch_end(struct watch *w)
 {
@@ -121,7 +122,8 @@ device_removed(struct vc__rdma_context *c, const struct ibv_context *verbs)
 
 /* --- events ------------------------------------------------------------ */
 
-/* Called by events_ready(), before the event is acknowledged. */
+/* Copies an event to *out. Called by events_ready(), before the event is
+ * acknowledged. */
 static void
 rdma_event_copy(struct vc__rdma_event *out, const struct rdma_cm_event *in)
 {
@@ -139,7 +141,7 @@ rdma_event_copy(struct vc__rdma_event *out, const struct rdma_cm_event *in)
     }
 }
 
-/* Called by events_ready() for each event. */
+/* Called by events_ready(): counts each event, by its type. */
 static void
 event_count(struct vc__ledger *l, enum rdma_cm_event_type type)
 {
@@ -179,7 +181,8 @@ event_count(struct vc__ledger *l, enum rdma_cm_event_type type)
 }
 
 /* Called by the holder of the engine when the event channel is readable
- * (source.ready). */
+ * (source.ready): reads its events, and passes each to the handler of its
+ * id. */
 static void
 events_ready(struct vc__source *s)
 {

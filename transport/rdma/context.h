@@ -6,8 +6,8 @@
  * the ids of its wires may have been destroyed before. Events are copied and
  * acknowledged at once, so that a handler may destroy the id of its event
  * (otherwise rdma_destroy_id(3) would wait for ever). The holder of the engine
- * only, except vc__rdma_open(), vc__rdma_close() and the functions that use no
- * context: any thread.
+ * only, except vc__rdma_open(), vc__rdma_close(), vc__rdma_context_of() and the
+ * functions that use no context: any thread.
  *
  * Called by: context.c (rdma_context_of, rdma_fail_channel,
  * rdma_lacks_descriptors), listen.c (rdma_context_of, rdma_errno,
@@ -56,6 +56,7 @@ struct vc__rdma_handler {
                   const struct vc__rdma_event *event);
 };
 
+/* The context of RDMA that has this head. For this folder. */
 static inline struct vc__rdma_context *
 vc__rdma_context_of(struct vc__context *c)
 {

@@ -61,8 +61,9 @@ vc__device_account(struct vc__device *d)
 
 /* --- QPs by number ----------------------------------------------------- */
 
-/* Returns the place of this QP in the table, which holds NULL if there is none;
- * NULL: that part of the table does not exist. */
+/* For vc__device_add_qp(), vc__device_del_qp() and completion_handle(): returns
+ * the place of this QP in the table, which holds NULL if there is none; NULL:
+ * that part of the table does not exist. */
 static struct vc__qp **
 qp_entry(struct vc__device *d, uint32_t qpn)
 {
@@ -151,8 +152,8 @@ receives_repost(struct vc__device *d)
     }
 }
 
-/* Has a free buffer posted, at the latest by the next poll without
- * completions. */
+/* Has a free buffer posted, at the latest by the next poll without completions.
+ * Called by receive_handle() and receives_post(). */
 static void
 receive_give_back(struct vc__device *d, struct vc__buffer *b)
 {
@@ -329,7 +330,9 @@ completions_poll(struct vc__source *s)
     return n;
 }
 
-/* Called by the engine, through the source, before it sleeps. */
+/* Called by the engine, through the source (source.arm), before it sleeps or is
+ * left to the program's loop: has the CQ report the next completion by its
+ * channel. */
 static void
 completions_arm(struct vc__source *s)
 {
@@ -372,7 +375,8 @@ all_qps_fail(struct vc__device *d)
     }
 }
 
-/* Handles an event of async_fd, before it is acknowledged; on the holder. */
+/* Handles an event of async_fd, before it is acknowledged; on the holder.
+ * Called by async_next(). */
 static void
 async_handle(struct vc__device *d, const struct ibv_async_event *event)
 {
@@ -402,8 +406,8 @@ async_handle(struct vc__device *d, const struct ibv_async_event *event)
     }
 }
 
-/* Handles one event; false when there is none. Called by async_ready() and
- * vc__device_drain(). */
+/* Handles one event, and returns true; false when there is none. Called by
+ * async_ready() and vc__device_drain(). */
 static bool
 async_next(struct vc__device *d)
 {
@@ -417,7 +421,7 @@ async_next(struct vc__device *d)
 }
 
 /* Called by the holder of the engine when the device has an asynchronous event
- * (source.ready). */
+ * (source.ready): handles one. */
 static void
 async_ready(struct vc__source *s)
 {
@@ -466,7 +470,8 @@ sources_add(struct vc__device *d)
     return VC_OK;
 }
 
-/* A task, deferred by bury_if_unused(); runs on the holder of the engine. */
+/* A task, deferred by bury_if_unused(); runs on the holder of the engine. Frees
+ * the device, and has librdmacm close it, too. */
 static void
 device_bury(struct vc__task *task)
 {

@@ -84,8 +84,9 @@ let_go_main(void *removed)
     return NULL;
 }
 
-/* Runs body on a thread of its own, and waits for its end. If there is no
- * thread, it does not run. */
+/* For vc__device_list_read() and vc__device_list_let_go(): runs body on a
+ * thread of its own, and waits for its end. If there is no thread, it does not
+ * run. */
 static void
 run_apart(void *(*body)(void *), void *arg)
 {

@@ -45,7 +45,7 @@ void vc__device_list_expect(void);
 void vc__device_list_let_go(const struct ibv_device *removed);
 
 /* True if dev_cmp() sorts these n pointers correctly: they are at most 2^31 - 1
- * bytes apart. */
+ * bytes apart. Called by devices_read(). */
 bool vc__device_list_is_near(const uintptr_t *at, unsigned n);
 
 #endif

@@ -26,7 +26,8 @@ vc__device_fail(const struct vc__device *d, const char *what, int err)
                            ibv_get_device_name(d->verbs->device), what);
 }
 
-/* False, and errno is set, on failure. Called by queues_make(). */
+/* Has reads of this descriptor not block. Returns true; false, and errno is
+ * set, on failure. Called by queues_make(). */
 static bool
 rdma_nonblocking(int fd)
 {
@@ -34,8 +35,8 @@ rdma_nonblocking(int fd)
 }
 
 /* Makes the PD, the completion channel, CQ and SRQ, with descriptors that do
- * not block. On failure, vc__device_close() frees what was made. Called by
- * device_make(). */
+ * not block. Errors as vc__device_new(); then vc__device_close() frees what was
+ * made. Called by device_make(). */
 static enum vc_status
 queues_make(struct vc__device *d)
 {
@@ -63,8 +64,9 @@ queues_make(struct vc__device *d)
     return VC_OK;
 }
 
-/* Called by vc__device_open(), which closes the device on failure. Errors as
- * vc__device_new(). */
+/* Queries the limits of the device, and makes its queues and its pools of
+ * buffers. Called by vc__device_open(), which closes the device on failure.
+ * Errors as vc__device_new(). */
 static enum vc_status
 device_make(struct vc__device *d, size_t memory)
 {

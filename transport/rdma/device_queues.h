@@ -33,7 +33,8 @@ vc__device_receives_max(const struct vc__device *d)
 }
 
 /* Sets the error for an operation on the device that failed with this errno:
- * "rxe0: cannot make WHAT", and the cause. Returns the error's status. */
+ * "rxe0: cannot make WHAT", and the cause. Returns the error's status. Called
+ * when a part of a device or a QP cannot be made. */
 enum vc_status vc__device_fail(const struct vc__device *d, const char *what,
                                int err);
 

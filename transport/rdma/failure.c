@@ -23,7 +23,8 @@ vc__rdma_put_errno(struct vc__error *error, const char *peer, const char *what,
         vc__error_put_errno(error, err, "%s: cannot %s", peer, what);
 }
 
-/* Called by vc__rdma_put_route() and vc__rdma_put_no_way(). */
+/* Writes the error for a route that does not exist. Called by
+ * vc__rdma_put_route() and vc__rdma_put_no_way(). */
 static void
 put_no_route(struct vc__error *error, const char *peer, int err)
 {
@@ -43,7 +44,8 @@ vc__rdma_put_route(struct vc__error *error, const char *peer, int err)
         vc__rdma_put_errno(error, peer, "resolve the route", err);
 }
 
-/* Called by vc__rdma_put_no_way() for ADDR_ERROR. */
+/* Called by vc__rdma_put_no_way() for ADDR_ERROR: writes why the address could
+ * not be resolved. */
 static void
 put_no_address(struct vc__error *error, const char *peer, int status)
 {

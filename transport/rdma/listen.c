@@ -14,6 +14,8 @@
 #include "transport/rdma/device_queues.h"
 #include "transport/rdma/wire.h"
 
+/* The ear of RDMA that has this head. For vc__rdma_listen() and
+ * vc__rdma_unlisten(). */
 static struct vc__rdma_ear *
 rdma_ear_of(struct vc__ear *ear)
 {
@@ -78,6 +80,7 @@ listen_on_event(struct vc__rdma_handler *h, const struct vc__rdma_event *ev)
         on_removal(r);
 }
 
+/* The handle of a request is its id, which is destroyed here. */
 void
 vc__rdma_reject(const struct vc__incoming *in, const void *data, size_t len)
 {
@@ -89,7 +92,8 @@ vc__rdma_reject(const struct vc__incoming *in, const void *data, size_t len)
 
 /* --- listening ----------------------------------------------------------- */
 
-/* Sets the error for a device node that this user may not open. */
+/* Sets the thread's error for a device node that this user may not open. Called
+ * by vc__rdma_listen() and rdma_fail_bind(). */
 static enum vc_status
 fail_forbidden(const char *at, const char *node)
 {
@@ -99,8 +103,9 @@ fail_forbidden(const char *at, const char *node)
                     at, node);
 }
 
-/* Sets the error for a call that failed with this errno; `what` it was to
- * do. */
+/* Sets the thread's error for a call that failed with this errno; `what` it was
+ * to do. Called by bind_and_listen(), and by vc__rdma_listen() without an
+ * id. */
 static enum vc_status
 rdma_fail_bind(const struct sockaddr *addr, const char *what, int err)
 {
@@ -154,7 +159,8 @@ any_device_try(void)
     return status;
 }
 
-/* Fails before any client connects if every connection would be refused. */
+/* Called by bind_and_listen(): fails before any client connects if every
+ * connection would be refused. */
 static enum vc_status
 device_try(struct rdma_cm_id *id, const struct sockaddr *addr)
 {
@@ -173,7 +179,8 @@ device_try(struct rdma_cm_id *id, const struct sockaddr *addr)
     return vc__error_raise(&error);
 }
 
-/* 0, or an errno. Called by options_set(). */
+/* Sets an option of the id, on or off: 0, or an errno. Called by
+ * options_set(). */
 static int
 rdma_option_set(struct rdma_cm_id *id, int option, bool on)
 {
@@ -183,8 +190,9 @@ rdma_option_set(struct rdma_cm_id *id, int option, bool on)
         rdma_set_option(id, RDMA_OPTION_ID, option, &value, sizeof value));
 }
 
-/* Must be called before the id is bound. The system may have another default
- * for IPv6 (net.ipv6.bindv6only). 0, or an errno. */
+/* Sets the options of the id to listen. Called by bind_and_listen(), as it must
+ * be done before the id is bound. The system may have another default for IPv6
+ * (net.ipv6.bindv6only). 0, or an errno. */
 static int
 options_set(const struct vc__rdma_ear *r, const struct sockaddr *addr)
 {
@@ -198,6 +206,7 @@ options_set(const struct vc__rdma_ear *r, const struct sockaddr *addr)
     return err;
 }
 
+/* Called by vc__rdma_listen(): binds the id, tries its device, and listens. */
 static enum vc_status
 bind_and_listen(struct vc__rdma_ear *r, const struct sockaddr *addr)
 {

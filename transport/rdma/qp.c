@@ -327,8 +327,8 @@ warm_take(struct vc__qp *qp)
     return status;
 }
 
-/* False: the adapter refuses; the QP is to be destroyed. Called by
- * warm_give(). */
+/* Moves the QP to RESET, and returns true. False: the adapter refuses; the QP
+ * is to be destroyed. Called by warm_give(). */
 static bool
 warm_reset(struct vc__warm_qp *w)
 {
@@ -338,8 +338,8 @@ warm_reset(struct vc__warm_qp *w)
 }
 
 /* Moves the QP to INIT now, when no connection waits for it: its next
- * connection most likely uses the same port. False: the adapter refuses. Called
- * by warm_give(). */
+ * connection most likely uses the same port. True if that is done, or the QP
+ * has had no port. False: the adapter refuses. Called by warm_give(). */
 static bool
 warm_init(struct vc__warm_qp *w)
 {

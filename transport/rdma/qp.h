@@ -61,13 +61,15 @@ struct vc__qp {
     bool *took; /* depth entries */
 };
 
-/* wr_id: an odd number is a send, an even one a receive buffer's address. */
+/* For completion_handle() (device.c): true if the work request with this wr_id
+ * is a send. An odd wr_id is a send, an even one a receive buffer's address. */
 static inline bool
 vc__qp_is_send(uint64_t wr_id)
 {
     return wr_id & 1;
 }
 
+/* For completion_handle(): the number of this send. */
 static inline uint32_t
 vc__qp_send_number(uint64_t wr_id)
 {
@@ -94,9 +96,10 @@ void vc__qp_fini(struct vc__qp *qp, bool again);
 void vc__qps_forget(struct vc__qp_cache *cache);
 
 /* Moves the QP to INIT, RTR, or RTS with the attributes that id has for the
- * connection, except those that opts set; RDMA READs as both ends agreed. 0, or
- * an errno. Called by wire_connect.c: INIT before the request or the accept is
- * sent, RTR and RTS in confirm(), but RTR of the passive side in accept(). */
+ * connection, except those that opts set; RDMA READs as both ends agreed.
+ * Returns 0, or an errno. Called by wire_connect.c: INIT before the request or
+ * the accept is sent, RTR and RTS in confirm(), but RTR of the passive side in
+ * accept(). */
 int vc__qp_to_init(struct vc__qp *qp, struct rdma_cm_id *id);
 int vc__qp_to_rtr(struct vc__qp *qp, struct rdma_cm_id *id,
                   const struct vc__wire_opts *opts);

@@ -16,7 +16,8 @@ vc__qp_cache_init(struct vc__qp_cache *c, unsigned max)
     CDS_INIT_LIST_HEAD(&c->idle);
 }
 
-/* Returns w, which is the caller's now. Called by take and pop. */
+/* Takes w out of the cache, and returns it; it is the caller's now. Called by
+ * take and pop. */
 static struct vc__warm_qp *
 idle_remove(struct vc__qp_cache *c, struct vc__warm_qp *w)
 {

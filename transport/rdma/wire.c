@@ -22,6 +22,7 @@
 /* Called by device.c through qp_ops, on the holder of the engine. They pass the
  * event to the link by the wire's ops. */
 
+/* Returns the wire that has this QP. For the three callbacks. */
 static struct vc__wire *
 rdma_wire_of(struct vc__qp *qp)
 {
@@ -166,8 +167,9 @@ vc__rdma_share(unsigned links)
     return window;
 }
 
-/* The queues are made for `window`; the peer is promised no more than `first`
- * to begin with. On failure nothing is kept. Called by vc__rdma_prepare(). */
+/* Takes receives and a QP for the wire: the queues are made for `window`; the
+ * peer is promised no more than `first` to begin with. On failure nothing is
+ * kept. Called by vc__rdma_prepare(). */
 static enum vc_status
 prepare_with(struct vc__rdma_wire *r, uint32_t window, uint32_t first)
 {
@@ -197,9 +199,9 @@ rdma_unprepare(struct vc__rdma_wire *r)
     r->device = NULL;
 }
 
-/* Sets the error of prepare() and returns its status. If other links have
- * pinned memory, this link may get it when they close: then room is lacking,
- * not the limit. */
+/* Called by prepare() when it fails: sets the thread's error and returns its
+ * status. If other links have pinned memory, this link may get it when they
+ * close: then room is lacking, not the limit. */
 static enum vc_status
 fail_prepare(const struct vc__error *why, bool others)
 {
@@ -237,8 +239,8 @@ vc__rdma_prepare(struct vc__wire *w, const struct vc__receives *receives)
     return VC_OK;
 }
 
-/* Starts or answers the disconnect handshake; flushes everything
- * outstanding. */
+/* Starts or answers the disconnect handshake; flushes everything outstanding.
+ * False: librdmacm refuses, as the id is not connected. */
 bool
 vc__rdma_leave(struct vc__wire *w)
 {

@@ -41,17 +41,18 @@ struct vc__rdma_ear {
     atomic_bool open; /* id and port are set, and the holder may use them */
 };
 
+/* The wire of RDMA that has this head. For the operations, on their threads. */
 static inline struct vc__rdma_wire *
 vc__rdma_wire_of(struct vc__wire *w)
 {
     return caa_container_of(w, struct vc__rdma_wire, wire);
 }
 
-/* What follows are entries of the tables vc__rdma and vc__rdma_ib. Their results are those of
- * the table. The link layer calls them through wire->transport, on the holder
- * of the wire's engine: prepare from link_io.c, fini and leave from link.c,
- * fini also from link_accept.c after an accept that failed (all in cm/link).
- * Leave returns false if left() does not follow. */
+/* What follows are entries of the tables vc__rdma and vc__rdma_ib. Their
+ * results are those of the table. The link layer calls them through
+ * wire->transport, on the holder of the wire's engine: prepare from link_io.c,
+ * fini and leave from link.c, fini also from link_accept.c after an accept that
+ * failed (all in cm/link). Leave returns false if left() does not follow. */
 
 /* wire.c: moving packets. */
 enum vc_status vc__rdma_prepare(struct vc__wire *w,

@@ -15,7 +15,7 @@
 /* --- failures ------------------------------------------------------------ */
 
 /* Sets the thread's error for a call that failed: `what` could not be done.
- * Returns its status. */
+ * Returns its status. Called by dial(), hello() and confirm(). */
 static enum vc_status
 wire_connect_fail_errno(struct vc__wire *w, const char *what, int err)
 {
@@ -69,8 +69,8 @@ rdma_rejected(struct vc__wire *w, const struct vc__rdma_event *ev)
                     ev->status == VC__REJ_STALE_CONN);
 }
 
-/* Called by wire_connect_on_event() after ADDR_RESOLVED. Reports unreachable()
- * on failure. */
+/* Called by wire_connect_on_event() after ADDR_RESOLVED: begins to resolve the
+ * route. Reports unreachable() on failure. */
 static void
 wire_connect_route_resolve(struct vc__rdma_wire *r)
 {
@@ -97,7 +97,7 @@ reads_agree(struct vc__rdma_wire *r, unsigned in, unsigned out)
         vc__rdma_reads(opts->reads_out, out, attr->max_qp_init_rd_atom);
 }
 
-/* The peer has accepted. Called by wire_connect_on_event(). */
+/* The peer has accepted: tells the link. Called by wire_connect_on_event(). */
 static void
 rdma_responded(struct vc__rdma_wire *r, const struct vc__rdma_event *ev)
 {
@@ -162,8 +162,9 @@ wire_connect_on_event(struct vc__rdma_handler *h,
 
 /* --- the active side ----------------------------------------------------- */
 
-/* Must be called before the route is resolved, which puts the TOS into the path
- * and the request. 0, or an errno. Called by dial(). */
+/* Sets the type of service (TOS), if the options have one, before the route is
+ * resolved, which puts the TOS into the path and the request. 0, or an errno.
+ * Called by dial(). */
 static int
 tos_set(const struct vc__rdma_wire *r)
 {
@@ -204,7 +205,8 @@ vc__rdma_dial(struct vc__wire *w, uint32_t timeout_ms)
     return err == 0 ? VC_OK : fail_resolve(w, err);
 }
 
-/* The parameters of a request and of an accept, which ignores retry_count. */
+/* For vc__rdma_hello() and rdma_accept_send(): the parameters of a request and
+ * of an accept, which ignores retry_count. */
 static struct rdma_conn_param
 param_make(const struct vc__rdma_wire *r, const void *data, size_t len)
 {
@@ -264,6 +266,8 @@ confirm_active(struct vc__rdma_wire *r)
 
 /* --- the passive side ---------------------------------------------------- */
 
+/* The handle of a request is its id, which is the wire's only when accept() has
+ * succeeded. */
 void
 vc__rdma_take(struct vc__wire *w, const struct vc__incoming *in)
 {
@@ -288,7 +292,8 @@ id_adopt(struct vc__rdma_wire *r)
                : vc__rdma_errno(rdma_migrate_id(r->id, channel));
 }
 
-/* 0, or an errno; EINVAL: the client has disconnected. Called by accept(). */
+/* Sends the accept: 0, or an errno; EINVAL: the client has disconnected. Called
+ * by accept(). */
 static int
 rdma_accept_send(struct vc__rdma_wire *r, const void *data, size_t len)
 {

@@ -63,7 +63,8 @@ fail_socket(struct vc__wire *w, int err)
 }
 
 /* Ends the wire, and reports the refusal to the link, with the private data of
- * a reject, or NULL. */
+ * a reject, or NULL. Called by shm_refused(), accept_take() and
+ * shm_answer_take(). */
 static void
 refused_for(struct vc__shm_wire *s, const void *data, uint32_t len,
             const struct vc__error *why)
@@ -104,7 +105,8 @@ static void on_again(struct vc__timer *timer);
 
 /* True if the listener is trusted. Any user may take a free name, so its owner
  * must be this user or root. A path is safe, as nobody can put a file into
- * another user's folder. For a drawn name, an accept has said whose it is. */
+ * another user's folder. For a drawn name, an accept has said whose it is.
+ * Called by connect_try(). */
 static bool
 is_trusted(const struct vc__shm_wire *s)
 {
@@ -174,8 +176,8 @@ vc__shm_dial(struct vc__wire *w, uint32_t timeout_ms)
     return err == 0 ? VC_OK : fail_connect(w, err);
 }
 
-/* Returns what goes with a hello or an accept: the memfd of our region, which
- * stays the wire's. */
+/* Called by hello() and accept(): returns what goes with them, the memfd of our
+ * region, which stays the wire's. */
 static struct vc__socket_fds
 fds_of(const struct vc__shm_wire *s)
 {
@@ -210,7 +212,7 @@ region_take(struct vc__socket_fds *fds)
 }
 
 /* The answer is an accept: opens the wire and calls answered(), or refused()
- * without a valid region. */
+ * without a valid region. Called by shm_answer_take(). */
 static void
 accept_take(struct vc__shm_wire *s, const uint8_t *body, uint32_t len)
 {
@@ -231,7 +233,8 @@ accept_take(struct vc__shm_wire *s, const uint8_t *body, uint32_t len)
     }
 }
 
-/* The answer is complete. Called by vc__shm_answered(). */
+/* The answer is complete, an accept or a reject: reports it to the link. Called
+ * by vc__shm_answered(). */
 static void
 shm_answer_take(struct vc__shm_wire *s)
 {
@@ -275,6 +278,8 @@ vc__shm_answered(struct vc__shm_wire *s)
 
 /* --- the passive side ----------------------------------------------------- */
 
+/* The handle of a request is its offer, which is the wire's only when accept()
+ * has succeeded. */
 void
 vc__shm_take(struct vc__wire *w, const struct vc__incoming *in)
 {
@@ -284,8 +289,8 @@ vc__shm_take(struct vc__wire *w, const struct vc__incoming *in)
     s->source.fd = s->offer->fd;
 }
 
-/* Sets the thread's error and returns its status. The offer stays the caller's.
- * Called by accept(). */
+/* Called by accept() when it fails: stops watching the socket, sets the
+ * thread's error and returns its status. The offer stays the caller's. */
 static enum vc_status
 shm_fail_accept(struct vc__shm_wire *s, int err)
 {

@@ -9,7 +9,8 @@
  * An eventfd would wake a little faster. But any process that shares it can
  * make our write to it block, by fcntl(2) and a full counter. A socket is
  * written to with MSG_DONTWAIT, which no other process can change. The holder
- * of the engine only, except vc__shm_open() and vc__shm_close().
+ * of the engine only, except vc__shm_open() and vc__shm_close(), and
+ * vc__shm_context_of(), which these call too.
  *
  * Called by: context.c (shm_context_of, shm_cool), wire.c (all). */
 #ifndef VC_TRANSPORT_SHM_CONTEXT_H
@@ -31,6 +32,7 @@ struct vc__shm_context {
     uint8_t packet[VC__PACKET_MAX]; /* the packet that is being received */
 };
 
+/* The context of shared memory that has this head. For this folder. */
 static inline struct vc__shm_context *
 vc__shm_context_of(struct vc__context *c)
 {
@@ -45,8 +47,9 @@ enum vc_status vc__shm_open(struct vc__context *c,
                             const struct vc__context_opts *opts);
 void vc__shm_close(struct vc__context *c);
 
-/* Starts polling the wire, if it is open: it has become so, or its socket is
- * readable. Stops it, even if it has packets: it leaves, has ended, or
+/* Heat starts polling the wire, if it is open. Called when it has become so,
+ * and when its socket is readable. Cool stops that, even if the wire has
+ * packets. Called when the wire leaves or is not watched any more, and after
  * vc__shm_in_sleep() has returned true. */
 void vc__shm_heat(struct vc__shm_wire *s);
 void vc__shm_cool(struct vc__shm_wire *s);

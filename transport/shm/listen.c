@@ -117,6 +117,7 @@ offer_make(struct vc__ear *ear, struct vc__incoming *in, int fd,
     return true;
 }
 
+/* Sends the reject, and frees the offer with its socket and region. */
 void
 vc__shm_reject(const struct vc__incoming *in, const void *data, size_t len)
 {
@@ -131,8 +132,8 @@ vc__shm_reject(const struct vc__incoming *in, const void *data, size_t len)
 
 /* --- listening ------------------------------------------------------------ */
 
-/* Sets the error of listen(), from an errno of shm_listen_at(). Returns its
- * status. */
+/* Called by listen() when it fails: sets the thread's error, from an errno of
+ * shm_listen_at(). Returns its status. */
 static enum vc_status
 fail_listen(const struct sockaddr *addr, int err)
 {
@@ -171,8 +172,8 @@ fail_listen(const struct sockaddr *addr, int err)
     }
 }
 
-/* Sets the error of listen(), when no region or no socket can be made. Returns
- * its status. */
+/* Called by listen(): sets the thread's error, when no region or no socket can
+ * be made. Returns its status. */
 static enum vc_status
 fail_call(const struct sockaddr *addr, const char *call, int err)
 {
@@ -243,7 +244,8 @@ group_find(const char *name, gid_t *gid)
 }
 
 /* Sets the file's group and mode. 0 or an errno; EINVAL: there is no such
- * group. Called before listen(2), so that no forbidden client connects. */
+ * group. Called by shm_listen_at(), before listen(2), so that no forbidden
+ * client connects. */
 static int
 file_set(const struct vc__ear *ear, const char *path)
 {
@@ -304,6 +306,7 @@ vc__shm_listen(struct vc__ear *ear, const struct sockaddr *addr)
     return fail_listen(addr, err);
 }
 
+/* Removes the socket's file, too, if it has one. */
 void
 vc__shm_unlisten(struct vc__ear *ear)
 {

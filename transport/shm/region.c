@@ -16,8 +16,8 @@
 /* Seals that a reader needs, so that its mapping stays valid. */
 #define SEALS_NEEDED (F_SEAL_SHRINK | F_SEAL_GROW)
 
-/* Maps a region. NULL and errno on failure. Called by vc__shm_region_make() and
- * vc__shm_region_map(). */
+/* Maps a region, which the caller unmaps. NULL and errno on failure. Called by
+ * vc__shm_region_make() and vc__shm_region_map(). */
 static void *
 shm_map(int fd, int prot)
 {

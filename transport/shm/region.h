@@ -67,7 +67,8 @@ struct vc__shm_region {
 };
 
 /* The value of `newest` for packet n. One word holds all of it, so that no
- * reader sees half of it. It is never 0, the initial value of a region. */
+ * reader sees half of it. It is never 0, the initial value of a region. Called
+ * by ring.c, when a packet is published and when one is copied. */
 static inline uint32_t
 vc__shm_newest(uint32_t n, uint32_t offset, uint32_t len)
 {
@@ -93,8 +94,9 @@ int vc__shm_region_try(void);
  * when a hello or an accept has come. */
 const struct vc__shm_region *vc__shm_region_map(int fd);
 
-/* NULL is allowed. Called when a wire is freed or cannot be prepared, when a
- * request is rejected, and by vc__shm_region_try(). */
+/* Unmaps a region of this end or of the peer. NULL is allowed. Called when a
+ * wire is freed or cannot be prepared, when a request is rejected, and by
+ * vc__shm_region_try(). */
 void vc__shm_region_unmap(const struct vc__shm_region *region);
 
 /* Gives back the memory of data from here on, which is the end of a page; it

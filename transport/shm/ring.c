@@ -29,9 +29,10 @@ head_look(struct vc__shm_out *out)
         out->write = 0; /* so that little traffic uses few pages */
 }
 
-/* Sets `at` to room for the longest packet; false: there is none. While a
- * packet is outstanding, `write` never reaches the start of the oldest one from
- * below: equal means that all is free. Called by vc__shm_out_reserve(). */
+/* Sets `at` to room for the longest packet. True: there is room; false: there
+ * is none. While a packet is outstanding, `write` never reaches the start of
+ * the oldest one from below: equal means that all is free. Called by
+ * vc__shm_out_reserve(). */
 static bool
 room_find(struct vc__shm_out *out)
 {
@@ -114,9 +115,10 @@ struct place {
     uint32_t offset, len;
 };
 
-/* Called by vc__shm_in_take() when there is a packet; the result is not checked
- * yet. If tail is one ahead, `newest`, which was read before tail, belongs to
- * the packet before, to this one or to the next; its number says which. */
+/* Called by vc__shm_in_take() when there is a packet: returns where it is. The
+ * result is not checked yet. If tail is one ahead, `newest`, which was read
+ * before tail, belongs to the packet before, to this one or to the next; its
+ * number says which. */
 static struct place
 shm_place_of(const struct vc__shm_in *in, uint32_t tail, uint32_t newest)
 {
@@ -135,9 +137,9 @@ shm_place_of(const struct vc__shm_in *in, uint32_t tail, uint32_t newest)
     };
 }
 
-/* Called by vc__shm_in_take(). Most packets are short: copying pieces of
- * constant size takes few instructions. Source and destination have room for
- * whole pieces. */
+/* Called by vc__shm_in_take(): copies a packet. Most packets are short: copying
+ * pieces of constant size takes few instructions. Source and destination have
+ * room for whole pieces. */
 static void
 bytes_copy(uint8_t *restrict to, const uint8_t *restrict from, uint32_t len)
 {
@@ -174,7 +176,8 @@ vc__shm_in_take(struct vc__shm_in *in, uint8_t *out)
     return (int)p.len;
 }
 
-/* Called when the owner of our region stops polling, or polls again. */
+/* Called by vc__shm_in_sleep() and vc__shm_in_wake(), on the holder: writes to
+ * our region that this end stops polling, or polls again. */
 static void
 asleep_set(struct vc__shm_in *in, uint32_t asleep)
 {

@@ -31,7 +31,7 @@ struct vc__shm_out {
 
 /* Room for the longest packet; NULL: the peer must copy earlier ones first. */
 uint8_t *vc__shm_out_reserve(struct vc__shm_out *out);
-/* Publishes the reserved packet. */
+/* Publishes the reserved packet, of len bytes. */
 void vc__shm_out_commit(struct vc__shm_out *out, uint32_t len);
 /* True if the peer must be woken for what was published; once for each of its
  * sleeps. */
@@ -48,7 +48,7 @@ struct vc__shm_in {
     uint32_t asleep; /* the value in our region */
 };
 
-/* True if there is no packet. Without a barrier. */
+/* True if there is no packet. Without a barrier. For vc__shm_in_sleep(). */
 static inline bool
 vc__shm_in_is_empty(const struct vc__shm_in *in)
 {

@@ -145,8 +145,9 @@ shm_wire_commit(struct vc__wire *w, uint32_t len)
     return 0;
 }
 
-/* If the socket is full, it has bytes that the peer has not read: they wake the
- * peer, too. If the peer has ended, a read will report that. */
+/* Wakes the peer by a byte in the socket, if it sleeps. If the socket is full,
+ * it has bytes that the peer has not read: they wake the peer, too. If the peer
+ * has ended, a read will report that. */
 static void
 shm_wire_flush(struct vc__wire *w)
 {
@@ -194,7 +195,8 @@ shm_wire_release(struct vc__wire *w, uint32_t n)
 
 /* --- setup and teardown -------------------------------------------------- */
 
-/* Called first by dial() and take(). */
+/* Called first by dial() and take(): sets the callback of the socket's source,
+ * and has the engine poll wires of shared memory. */
 static void
 wire_init(struct vc__shm_wire *s)
 {
@@ -204,6 +206,7 @@ wire_init(struct vc__shm_wire *s)
     vc__shm_poll(vc__shm_context_of(s->wire.context));
 }
 
+/* Connects, see vc__shm_dial(). */
 static enum vc_status
 shm_wire_dial(struct vc__wire *w, uint32_t timeout_ms)
 {
@@ -211,6 +214,7 @@ shm_wire_dial(struct vc__wire *w, uint32_t timeout_ms)
     return vc__shm_dial(w, timeout_ms);
 }
 
+/* The wire gets the request's socket and offer, see vc__shm_take(). */
 static void
 shm_wire_take(struct vc__wire *w, const struct vc__incoming *in)
 {
@@ -218,9 +222,10 @@ shm_wire_take(struct vc__wire *w, const struct vc__incoming *in)
     vc__shm_take(w, in);
 }
 
-/* How much of its region an end can have touched if its peer promises `window`
- * receives. Each end assumes that the other's window is as large as its own, as
- * both choose theirs by the number of their links. */
+/* For window_choose() and region_fini(): how much of its region an end can have
+ * touched if its peer promises `window` receives. Each end assumes that the
+ * other's window is as large as its own, as both choose theirs by the number of
+ * their links. */
 static size_t
 region_size(uint32_t window)
 {
@@ -228,8 +233,9 @@ region_size(uint32_t window)
            (window + 2) * (size_t)VC__PACKET_MAX;
 }
 
-/* Few links get full windows; many share the memory. False: not enough is left.
- * Called by prepare(). */
+/* Sets the window, and reserves its memory of memory_limit. Few links get full
+ * windows; many share the memory. True if that is done; false: not enough is
+ * left. Called by prepare(). */
 static bool
 window_choose(struct vc__wire *w, const struct vc__receives *r)
 {
@@ -306,8 +312,8 @@ shm_wire_confirm(struct vc__wire *w)
     return VC_OK;
 }
 
-/* True: left() follows when the peer has closed its side. False: it was not
- * open, or has ended. */
+/* Closes this side of the socket. True: left() follows when the peer has closed
+ * its side. False: the wire was not open, or has ended. */
 static bool
 shm_wire_leave(struct vc__wire *w)
 {

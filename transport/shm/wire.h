@@ -5,8 +5,8 @@
  * connect, wake each other, and detect each other's end. transport/transport.h
  * says of each operation whether the holder of the engine calls it (H) or any
  * thread under the link's lock (L). The other functions: the holder of the
- * engine only, except vc__shm_peer() and vc__shm_sockaddr(), which any thread
- * may call.
+ * engine only, except vc__shm_peer(), vc__shm_sockaddr() and vc__shm_wire_of(),
+ * which any thread may call.
  *
  * Called by: connect.c (shm_wire_of, shm_watch, shm_unwatch, shm_begin,
  * shm_peer, shm_sockaddr), wire.c (shm_wire_of, shm_poll, shm_read,
@@ -66,6 +66,8 @@ struct vc__shm_offer {
     uint32_t pid, uid; /* of the peer, from the kernel; or 0 */
 };
 
+/* The wire of shared memory that has this head. For the operations, on their
+ * threads. */
 static inline struct vc__shm_wire *
 vc__shm_wire_of(struct vc__wire *w)
 {
@@ -76,13 +78,15 @@ vc__shm_wire_of(struct vc__wire *w)
  * and take(); only the first call has an effect. */
 void vc__shm_poll(struct vc__shm_context *c);
 
-/* wire.c: passes received packets up; returns their number. Called when the
- * wire is polled (context.c), when its socket is readable, and when it ends. */
+/* wire.c: passes received packets up, a batch at most; returns their number. An
+ * invalid region ends the wire. Called when the wire is polled (context.c),
+ * when its socket is readable, and when it ends. */
 unsigned vc__shm_read(struct vc__shm_wire *s);
-/* Adds the socket to epoll, and counts the wire as cold until it is hot: 0 or
- * an errno; removes it, if it was added. Watch is called by hello() and
- * accept(), unwatch when accept() fails, the connection was refused or has
- * ended, its peer breaks the rules, or the wire is freed. */
+/* Watch adds the socket to epoll, and counts the wire as cold until it is hot;
+ * returns 0 or an errno. Called by hello() and accept(). Unwatch undoes that,
+ * and stops polling the wire; does nothing if it is not watched. Called when
+ * accept() fails, the connection was refused or has ended, its peer breaks the
+ * rules, or the wire is freed. */
 int vc__shm_watch(struct vc__shm_wire *s);
 void vc__shm_unwatch(struct vc__shm_wire *s);
 /* Both ends have each other's region, `theirs` is the peer's, and the wire's
@@ -98,8 +102,9 @@ enum vc_status vc__shm_dial(struct vc__wire *w, uint32_t timeout_ms);
 void vc__shm_take(struct vc__wire *w, const struct vc__incoming *in);
 enum vc_status vc__shm_hello(struct vc__wire *w, const void *data, size_t len);
 enum vc_status vc__shm_accept(struct vc__wire *w, const void *data, size_t len);
-/* In phase ASKED: the socket is readable. Called by the source's ready() in
- * wire.c. */
+/* In phase ASKED: the socket is readable. Reads the answer; when it is
+ * complete, invalid, or the connection has ended, reports answered() or
+ * refused() to the link. Called by the source's ready() in wire.c. */
 void vc__shm_answered(struct vc__shm_wire *s);
 
 /* listen.c. Called by cm/link/listener.c through the table. Listen and port:
@@ -112,8 +117,9 @@ void vc__shm_reject(const struct vc__incoming *in, const void *data,
                     size_t len);
 
 /* listen.c: the process and user at the other end of this socket, as the kernel
- * knows them (SO_PEERCRED); false: it does not. Called to decide whether a
- * client may connect, and whether a listener is trusted. */
+ * knows them (SO_PEERCRED); false: it does not. Called on the holder, to decide
+ * whether a client may connect (offer_make()), and whether a listener is
+ * trusted (is_trusted()). */
 bool vc__shm_peer(int fd, uint32_t *pid, uint32_t *uid);
 
 /* listen.c: the socket's address for a target's address; returns its length. */

@@ -27,6 +27,7 @@
 /* Connections that one look takes. */
 #define BATCH 16
 
+/* The engine of the ear's context, for all functions of this file. */
 static struct vc__engine *
 socket_engine_of(const struct vc__socket_ear *e)
 {
@@ -46,8 +47,9 @@ spare_open(struct vc__socket_ear *e)
     return e->spare >= 0;
 }
 
-/* Called when its descriptor is needed for a connection, and when the ear
- * closes or could not be opened. */
+/* Closes the spare descriptor, if there is one. Called when it is needed for a
+ * connection (connection_take()), and when the ear closes or could not be
+ * opened. */
 static void
 spare_close(struct vc__socket_ear *e)
 {
@@ -58,9 +60,10 @@ spare_close(struct vc__socket_ear *e)
 
 /* --- strangers ------------------------------------------------------------ */
 
-/* It is no stranger any more: it was turned away, its request was passed on, or
- * the ear closes. Returns its socket: stranger_ask() has given it to the
- * transport, the other callers close it. */
+/* Frees the stranger's place, and stops its timer and its source: it was turned
+ * away (stranger_drop()), its request was passed on (stranger_ask()), or the
+ * ear closes. Returns its socket: stranger_ask() has given it to the transport,
+ * the other callers close it. */
 static int
 stranger_release(struct vc__stranger *s)
 {
@@ -75,7 +78,8 @@ stranger_release(struct vc__stranger *s)
     return fd;
 }
 
-/* Called by stranger_drop(). */
+/* Called by stranger_drop(): logs that the stranger is turned away, if such
+ * lines are logged. */
 static void
 stranger_log(const struct vc__stranger *s)
 {
@@ -89,9 +93,10 @@ stranger_log(const struct vc__stranger *s)
                 (unsigned)s->len, vc__plural(s->len));
 }
 
-/* Turns the stranger away without an answer: its hello is late, invalid or not
- * wanted by the transport, or there are too many strangers, or no memory for
- * its timer. */
+/* Turns the stranger away without an answer, and closes its socket: it has
+ * disconnected, its hello is late (on_late()), invalid or not wanted by the
+ * transport, or there are too many strangers (stranger_take()), or no memory
+ * for its timer. */
 static void
 stranger_drop(struct vc__stranger *s)
 {
@@ -134,8 +139,10 @@ stranger_ask(struct vc__stranger *s, uint32_t len)
     spare_open(e);
 }
 
-/* ready() of a stranger's source: its socket is readable. Not a byte more is
- * read than its hello has: what follows is for the wire. */
+/* ready() of a stranger's source: its socket is readable. Reads the hello,
+ * passes it to stranger_ask() when it is whole, and turns the stranger away if
+ * it is invalid or the connection has ended. Not a byte more is read than its
+ * hello has: what follows is for the wire. */
 static void
 stranger_ready(struct vc__source *source)
 {
@@ -205,8 +212,8 @@ stranger_come(struct vc__socket_ear *e, int fd,
 
 /* --- the ear -------------------------------------------------------------- */
 
-/* Logs once, until all that wait have been accepted. Called by
- * pause_begin(). */
+/* Logs that accept() fails: once, until all that wait have been accepted.
+ * Called by pause_begin(). */
 static void
 starved_log(struct vc__socket_ear *e, int err)
 {
@@ -223,7 +230,8 @@ static void on_pause(struct vc__timer *timer);
 
 /* Called by ear_ready() when there are no descriptors, or no memory, and by
  * on_pause() when epoll has none: stops listening to the socket for PAUSE_MS,
- * as the kernel would tell of those that wait all the time. */
+ * as epoll would report all the time that some wait. Without memory for the
+ * timer there is no pause. */
 static void
 pause_begin(struct vc__socket_ear *e, int err)
 {
@@ -248,8 +256,8 @@ on_pause(struct vc__timer *timer)
         pause_begin(e, err);
 }
 
-/* Returns the socket of the next connection; -1 and errno: none, EAGAIN if none
- * waits. */
+/* For connection_take(): returns the socket of the next connection; -1 and
+ * errno: none, EAGAIN if none waits. */
 static int
 connection_accept(struct vc__socket_ear *e, struct sockaddr_storage *peer)
 {
@@ -298,7 +306,8 @@ ear_ready(struct vc__source *source)
     }
 }
 
-/* Called by vc__socket_ear_open(). False: no memory. */
+/* Called by vc__socket_ear_open(): makes the places of strangers, all of them
+ * free. False: no memory. */
 static bool
 strangers_make(struct vc__socket_ear *e)
 {

@@ -5,7 +5,7 @@
  * hello yet. They may be anybody: each has a few bytes of memory and 2 s. What
  * the socket is of, and what becomes of one that has said its hello, is known
  * to the transport that embeds it. The holder of the engine only, except
- * vc__socket_ear_open().
+ * vc__socket_ear_of() and vc__socket_ear_open().
  *
  * Called by: transport/shm/listen.c (all), transport/tcp/listen.c (all). */
 #ifndef VC_TRANSPORT_SOCKET_EAR_H
@@ -51,18 +51,21 @@ struct vc__socket_ear {
     bool starved;  /* the last accept() found no descriptors or no memory */
 };
 
+/* The socket's ear that has this head. Called by listen() and unlisten() of TCP
+ * and of shared memory; any thread. */
 static inline struct vc__socket_ear *
 vc__socket_ear_of(struct vc__ear *ear)
 {
     return caa_container_of(ear, struct vc__socket_ear, ear);
 }
 
-/* Listens on this socket, which is bound; takes it if it succeeds. 0 or an
- * errno. Any thread; called by listen() of TCP and of shared memory. */
+/* Listens on this socket, which is bound. Returns 0, and fd is the ear's from
+ * then on; or an errno, and fd stays the caller's. Any thread; called by
+ * listen() of TCP and of shared memory. */
 int vc__socket_ear_open(struct vc__socket_ear *e, int fd);
 /* Called by unlisten() of TCP and of shared memory, on the holder. Closes the
- * socket and all strangers without an answer. May be called when it does not
- * listen any more. */
+ * socket and all strangers without an answer. Does nothing to an ear that does
+ * not listen. */
 void vc__socket_ear_close(struct vc__socket_ear *e);
 
 #endif

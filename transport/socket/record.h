@@ -32,6 +32,9 @@ struct vc__record {
     uint16_t len; /* of the body */
 };
 
+/* Writes the header of a record of this kind, whose body has len bytes. Called
+ * on the thread that sends it: by vc__socket_say(), and by commit() and probe()
+ * of TCP. */
 static inline void
 vc__record_put(uint8_t out[VC__RECORD_HEADER], uint8_t kind, uint32_t len)
 {
@@ -40,7 +43,8 @@ vc__record_put(uint8_t out[VC__RECORD_HEADER], uint8_t kind, uint32_t len)
     vc__put16(out + 2, (uint16_t)len);
 }
 
-/* The most bytes of a body of this kind; -1: there is no such kind. */
+/* For vc__record_get(): the most bytes of a body of this kind; -1: there is no
+ * such kind. */
 static inline int
 vc__record_most(uint8_t kind)
 {
@@ -60,7 +64,9 @@ vc__record_most(uint8_t kind)
     }
 }
 
-/* False: no header of ours, or a longer body than there can be. */
+/* Reads a header into *r, on the holder. True if it is valid; false: it is none
+ * of ours, or of a longer body than there can be. Called by vc__record_wants(),
+ * and for what TCP receives. */
 static inline bool
 vc__record_get(const uint8_t header[VC__RECORD_HEADER], struct vc__record *r)
 {
@@ -69,8 +75,10 @@ vc__record_get(const uint8_t header[VC__RECORD_HEADER], struct vc__record *r)
     return header[1] == 0 && (int)r->len <= vc__record_most(r->kind);
 }
 
-/* Bytes that a record of this kind has, of which len have come; at first only
- * those of its header are known. 0: it is none of these. */
+/* Bytes that a record of one of the two kinds has, of which len have come; at
+ * first only those of its header are known. 0: the header is invalid, or of
+ * another kind. Called while a hello (ear.c) or the answer over shared memory
+ * comes, on the holder. */
 static inline uint32_t
 vc__record_wants(const uint8_t *bytes, uint32_t len, uint8_t kind,
                  uint8_t or_kind)

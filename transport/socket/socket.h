@@ -18,12 +18,12 @@
 #include <sys/socket.h>
 #include <sys/types.h>
 
-/* Bytes that an address of this family has, as connect(2) and bind(2) want
- * them. */
+/* Bytes that an IPv4 or IPv6 address has, as connect(2) and bind(2) want them.
+ * Called by dial() and listen() of TCP. */
 socklen_t vc__socket_addr_len(const struct sockaddr_storage *addr);
 
-/* An IPv4 address in the form of an IPv6 one becomes itself. Called for the
- * peer of an accepted connection. */
+/* An IPv4 address in the form of an IPv6 one becomes itself. Other addresses
+ * stay as they are. Called for the peer of an accepted connection (ear.c). */
 void vc__socket_addr_plain(struct sockaddr_storage *addr);
 
 /* Returns a socket that does not block, nor outlives an exec; on failure -1,
@@ -31,8 +31,8 @@ void vc__socket_addr_plain(struct sockaddr_storage *addr);
  * memory. */
 int vc__socket_new(int family);
 
-/* What a socket is set to when it was connected or accepted. It fails for none
- * of ours. */
+/* Sets TCP's options of a socket that was connected (TCP) or accepted (ear.c).
+ * Those that a socket does not have, as one of this host, are left out. */
 void vc__socket_tune(int fd);
 
 /* Descriptors that go with what is sent, or came with it. */
@@ -43,12 +43,15 @@ struct vc__socket_fds {
     bool cut; /* more came than there is room for, or this process may have */
 };
 
-/* Closes them all; fds is empty then. */
+/* Closes them all; fds is empty then. Called for a stranger that is turned away
+ * (ear.c), and by shared memory when the peer's region was mapped or the wire
+ * is freed. */
 void vc__socket_fds_close(struct vc__socket_fds *fds);
 
-/* Sends a record, with descriptors unless they are NULL, to who has been sent
- * little yet: it goes whole. 0 or an errno. Called to say hello, to accept and
- * to reject. */
+/* Sends a record, with descriptors unless they are NULL, to a peer that has
+ * been sent little yet: the record goes whole. Returns 0 or an errno; ENOBUFS:
+ * a part only was sent. Called by hello(), accept() and reject() of TCP and of
+ * shared memory. */
 int vc__socket_say(int fd, uint8_t kind, const void *data, size_t len,
                    const struct vc__socket_fds *fds);
 

@@ -62,8 +62,8 @@ put_errno(struct vc__error *error, struct vc__wire *w, int err)
     }
 }
 
-/* Sets the thread's error. Returns its status, the result of dial() or
- * hello(). */
+/* Called by dial() and hello(): sets the thread's error, and returns its
+ * status, which is their result. */
 static enum vc_status
 tcp_fail_errno(struct vc__wire *w, int err)
 {
@@ -157,15 +157,16 @@ vc__tcp_hello(struct vc__wire *w, const void *data, size_t len)
 
 /* --- the passive side ----------------------------------------------------- */
 
-/* The handle of a request is its socket. */
+/* The handle of a request is its socket, which is the wire's only when accept()
+ * has succeeded. */
 void
 vc__tcp_take(struct vc__wire *w, const struct vc__incoming *in)
 {
     vc__tcp_wire_of(w)->source.fd = (int)(intptr_t)in->handle;
 }
 
-/* Sets the thread's error and returns its status. The socket stays the
- * caller's. Called by accept(). */
+/* Called by accept() when it fails: stops watching the socket, which stays the
+ * caller's, sets the thread's error and returns its status. */
 static enum vc_status
 tcp_fail_accept(struct vc__tcp_wire *t, int err)
 {

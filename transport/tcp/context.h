@@ -4,8 +4,8 @@
  * TCP as one engine uses it: what its sockets share, and which sockets are
  * polled. A socket that has received something, or has sent a hello or an
  * accept, is hot (polled) for a while, as more is likely to come soon. epoll
- * reports the others. The holder of the engine only, except vc__tcp_open() and
- * vc__tcp_close().
+ * reports the others. The holder of the engine only, except vc__tcp_open(),
+ * vc__tcp_close() and vc__tcp_context_of().
  *
  * Called by: context.c (tcp_context_of, tcp_cool), read.c (tcp_context_of,
  * tcp_heat, tcp_cool), wire.c (tcp_context_of, tcp_open, tcp_close), write.c
@@ -44,6 +44,8 @@ struct vc__tcp_context {
     unsigned crowded; /* turns left with more busy wires than may be hot */
 };
 
+/* The TCP context that has this head. For this folder; any thread, as write.c
+ * calls it under the link's lock. */
 static inline struct vc__tcp_context *
 vc__tcp_context_of(struct vc__context *c)
 {
@@ -59,7 +61,8 @@ enum vc_status vc__tcp_open(struct vc__context *c,
 void vc__tcp_close(struct vc__context *c);
 
 /* Polls the wire, if it is watched: something was received from it (read.c), or
- * its hello or accept was sent (connect.c). */
+ * its hello or accept was sent (connect.c). If too many are hot, the one that
+ * was heated first is cooled. */
 void vc__tcp_heat(struct vc__tcp_wire *t);
 /* Stops polling the wire, if it is polled: it is not watched any more (read.c);
  * or, in context.c, nothing has come for long, too many are hot, or the engine

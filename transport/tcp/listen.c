@@ -25,6 +25,7 @@ tcp_offer(struct vc__ear *ear, struct vc__incoming *in, int fd,
     return true;
 }
 
+/* Sends the reject, and closes the request's socket. */
 void
 vc__tcp_reject(const struct vc__incoming *in, const void *data, size_t len)
 {
@@ -35,8 +36,8 @@ vc__tcp_reject(const struct vc__incoming *in, const void *data, size_t len)
     close(fd);
 }
 
-/* Sets the error of listen(), from the errno of a call that failed. Returns its
- * status. */
+/* Called by listen() when it fails: sets the thread's error, from the errno of
+ * the call that failed. Returns its status. */
 static enum vc_status
 tcp_fail_bind(const struct sockaddr *addr, int err)
 {
@@ -78,8 +79,9 @@ tcp_port_of(int fd)
     return ntohs(((const struct sockaddr_in *)&addr)->sin_port);
 }
 
-/* Returns 0 or an errno. By default, a socket bound to the IPv6 wildcard
- * accepts IPv4 connections, too. Called by listen(). */
+/* Binds the socket to the address; returns 0 or an errno. By default, a socket
+ * bound to the IPv6 wildcard accepts IPv4 connections, too. Called by
+ * listen(). */
 static int
 socket_bind(int fd, const struct sockaddr *addr, bool ipv6_only)
 {

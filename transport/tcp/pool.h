@@ -34,9 +34,12 @@ void vc__tcp_pool_init(struct vc__tcp_pool *pool, size_t size);
 void vc__tcp_pool_fini(struct vc__tcp_pool *pool);
 
 /* Returns a block, which is the caller's until it puts it back. NULL: out of
- * memory. */
+ * memory. Called when a wire has something to write (write.c), or has received
+ * the beginning of a record (read.c). */
 uint8_t *vc__tcp_pool_get(struct vc__tcp_pool *pool);
-/* NULL is allowed. */
+/* Keeps the block for the next get, or frees it if enough are kept. NULL is
+ * allowed. Called when the data of a block were written or dropped (write.c), a
+ * record is complete (read.c), and when a wire is freed. */
 void vc__tcp_pool_put(struct vc__tcp_pool *pool, uint8_t *block);
 
 #endif

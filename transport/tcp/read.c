@@ -37,7 +37,8 @@ vc__tcp_unwatch(struct vc__tcp_wire *t)
 
 /* --- ends ---------------------------------------------------------------- */
 
-/* The connection has ended in place of an answer to our hello. Called by
+/* Reports to the link that the connection was refused: it has ended, or an
+ * invalid record came, in place of an answer to our hello. Called by
  * tcp_ended() and tcp_malformed(). */
 static void
 refused_by_end(struct vc__tcp_wire *t, const char *what)
@@ -51,8 +52,9 @@ refused_by_end(struct vc__tcp_wire *t, const char *what)
 }
 
 /* The connection has ended; err: the errno, or 0 for an orderly end by the
- * peer. Reports it to the link. Called by vc__tcp_read(), and by bytes_take()
- * without memory. */
+ * peer. Stops watching the socket, and reports the end to the link, unless no
+ * hello was sent yet or the end was reported already. Called by vc__tcp_read(),
+ * and by bytes_take() without memory. */
 static void
 tcp_ended(struct vc__tcp_wire *t, int err)
 {
@@ -80,7 +82,8 @@ tcp_ended(struct vc__tcp_wire *t, int err)
 }
 
 /* The peer sent no valid record, or a record that is not allowed now. Ends the
- * connection, and reports it to the link. */
+ * connection, and reports it to the link. Called by records_take() and
+ * record_take(). */
 static void
 tcp_malformed(struct vc__tcp_wire *t)
 {
@@ -97,8 +100,8 @@ tcp_malformed(struct vc__tcp_wire *t)
 
 /* --- records ------------------------------------------------------------- */
 
-/* Handles one complete record. True while further records may be handled.
- * Called by records_take(). */
+/* Handles one complete record: passes a packet, an accept or a reject to the
+ * link. True while further records may be handled. Called by records_take(). */
 static bool
 record_take(struct vc__tcp_wire *t, const struct vc__record *r,
             const uint8_t *body)
@@ -149,8 +152,8 @@ records_take(struct vc__tcp_wire *t, const uint8_t *at, uint32_t len)
     return done;
 }
 
-/* Keeps the beginning of an incomplete record. False: no memory. Called by
- * bytes_take(). */
+/* Keeps the beginning of an incomplete record, and returns true. False: no
+ * memory. Called by bytes_take(). */
 static bool
 part_keep(struct vc__tcp_wire *t, const uint8_t *at, uint32_t len)
 {

@@ -18,8 +18,9 @@
 
 /* --- socket events -------------------------------------------------------- */
 
-/* ready() of the socket's source: epoll reports it. Has the link send, if there
- * is room again, and reads. */
+/* ready() of the socket's source: epoll reports it. While connecting, calls
+ * vc__tcp_connected(); later has the link send, if there is room again, and
+ * reads. */
 static void
 tcp_on_ready(struct vc__source *s)
 {
@@ -37,7 +38,8 @@ tcp_on_ready(struct vc__source *s)
 
 /* --- setup and teardown --------------------------------------------------- */
 
-/* Called first by dial() and take(). */
+/* Called first by dial() and take(): sets the callback of the socket's
+ * source. */
 static void
 source_init(struct vc__tcp_wire *t)
 {
@@ -45,6 +47,7 @@ source_init(struct vc__tcp_wire *t)
     t->source.judges = true;
 }
 
+/* Begins to connect, see vc__tcp_dial(). */
 static enum vc_status
 tcp_wire_dial(struct vc__wire *w, uint32_t timeout_ms)
 {
@@ -52,6 +55,7 @@ tcp_wire_dial(struct vc__wire *w, uint32_t timeout_ms)
     return vc__tcp_dial(w, timeout_ms);
 }
 
+/* The wire gets the request's socket, see vc__tcp_take(). */
 static void
 tcp_wire_take(struct vc__wire *w, const struct vc__incoming *in)
 {
@@ -88,8 +92,9 @@ tcp_wire_confirm(struct vc__wire *w)
     return VC_OK;
 }
 
-/* Data left in the block are not sent any more. True: left() follows when the
- * peer has closed its side. False: it was not open, or has ended. */
+/* Closes this side of the connection. Data left in the block are not sent any
+ * more. True: left() follows when the peer has closed its side. False: the wire
+ * was not open, or has ended. */
 static bool
 tcp_wire_leave(struct vc__wire *w)
 {
@@ -142,8 +147,8 @@ tcp_wire_release(struct vc__wire *w, uint32_t n)
     w->promised -= n;
 }
 
-/* Called through the table by vc__wire_describe(). Leaves `out` as it is if the
- * socket has no name. */
+/* Called through the table by vc__wire_describe(). Writes the socket's own
+ * address to `out`. Leaves `out` as it is if the socket has no name. */
 static void
 tcp_wire_describe(const struct vc__wire *w, char *out, size_t size)
 {

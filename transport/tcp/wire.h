@@ -4,7 +4,7 @@
  * A wire over a TCP socket. Private to the transport; transport/transport.h
  * says of each operation whether the holder of the engine calls it (H) or any
  * thread under the link's lock (L). The other functions: the holder of the
- * engine only.
+ * engine only, except vc__tcp_wire_of(), which any of these threads calls.
  *
  * Called by: connect.c (tcp_wire_of, tcp_watch, tcp_unwatch, tcp_refused),
  * wire.c (tcp_wire_of, tcp_read, tcp_unwatch, tcp_reserve, tcp_commit,
@@ -53,6 +53,7 @@ struct vc__tcp_wire {
     atomic_bool blocked; /* written under (L): the socket is full */
 };
 
+/* The wire of TCP that has this head. For the operations, on their threads. */
 static inline struct vc__tcp_wire *
 vc__tcp_wire_of(struct vc__wire *w)
 {
@@ -63,10 +64,11 @@ vc__tcp_wire_of(struct vc__wire *w)
  * returned data, an end or an error; else 0. Called when the socket is readable
  * (wire.c) or hot (context.c). */
 unsigned vc__tcp_read(struct vc__tcp_wire *t);
-/* Adds the socket to epoll, and counts the wire as cold until it is hot: 0 or
- * an errno; removes it, if it was added. Watch is called by dial() and
- * accept(), unwatch when accept() fails, the connection was refused or has
- * ended, its peer breaks the rules, or the wire is freed. */
+/* Watch adds the socket to epoll, and counts the wire as cold until it is hot;
+ * returns 0 or an errno. Called by dial() and accept(). Unwatch undoes that,
+ * and stops polling the wire; does nothing if it is not watched. Called when
+ * connecting or accept() fails, the connection was refused or has ended, its
+ * peer breaks the rules, or the wire is freed. */
 int vc__tcp_watch(struct vc__tcp_wire *t);
 void vc__tcp_unwatch(struct vc__tcp_wire *t);
 
@@ -92,7 +94,8 @@ void vc__tcp_take(struct vc__wire *w, const struct vc__incoming *in);
 enum vc_status vc__tcp_hello(struct vc__wire *w, const void *data, size_t len);
 enum vc_status vc__tcp_accept(struct vc__wire *w, const void *data, size_t len);
 /* Active, while connecting: the socket has become writable or has failed.
- * Called by the source's ready() in wire.c. */
+ * Reports ready(), refused() or unreachable() to the link. Called by the
+ * source's ready() in wire.c. */
 void vc__tcp_connected(struct vc__tcp_wire *t);
 /* Active: reports to the link that the peer has refused, without private data.
  * Called by connect.c when nothing listens there, and by read.c when the peer

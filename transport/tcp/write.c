@@ -18,14 +18,16 @@
  * ticks every 4 or 10 ms. */
 #define TICK_MS 20u
 
-/* The pool of the blocks to write. */
+/* Returns the pool of the blocks to write. For out_drop(), tcp_room_make() and
+ * probe(). */
 static struct vc__tcp_pool *
 blocks_of(struct vc__tcp_wire *t)
 {
     return &vc__tcp_context_of(t->wire.context)->blocks;
 }
 
-/* Has epoll report when the socket has room, or no longer. */
+/* Has epoll report when the socket has room, or no longer. Called by
+ * out_write(), tcp_room_make() and retire(). */
 static void
 blocked_set(struct vc__tcp_wire *t, bool blocked)
 {
@@ -46,9 +48,9 @@ out_drop(struct vc__tcp_wire *t)
     t->sent = t->end = 0;
 }
 
-/* Writes as much as the kernel takes. What it does not take stays in the block,
- * and the wire is `blocked`. After an error, which sets `broken`, the data are
- * dropped. */
+/* Called by reserve(), flush(), retire() and probe(): writes as much as the
+ * kernel takes. What it does not take stays in the block, and the wire is
+ * `blocked`. After an error, which sets `broken`, the data are dropped. */
 static void
 out_write(struct vc__tcp_wire *t)
 {
@@ -72,8 +74,8 @@ out_write(struct vc__tcp_wire *t)
     blocked_set(t, false);
 }
 
-/* Makes room in the block for the longest packet; false: there is none. Called
- * by reserve(). */
+/* Makes room in the block for the longest packet. True: there is room; false:
+ * there is none. Called by reserve(). */
 static bool
 tcp_room_make(struct vc__tcp_wire *t)
 {
@@ -146,7 +148,8 @@ vc__tcp_retire(struct vc__wire *w, uint32_t ticket)
 
 /* --- probes of the host -------------------------------------------------- */
 
-/* False: the kernel tells nothing. Called by probe() and proven(). */
+/* Reads what the kernel knows about the connection (TCP_INFO). False: it says
+ * nothing. Called by probe() and proven(). */
 static bool
 info_get(const struct vc__tcp_wire *t, struct tcp_info *info)
 {

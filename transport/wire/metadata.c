@@ -159,8 +159,8 @@ entry_get(struct entry *e, const uint8_t **at, const uint8_t *end)
     return true;
 }
 
-/* For remove, initial and unpack: reads the next one of checked entries, from
- * *at, which is moved past it. False after the last one. */
+/* For remove, initial, seek and unpack: reads the next one of checked entries,
+ * from *at, which is moved past it. False after the last one. */
 static bool
 entry_next(struct entry *e, const uint8_t **at, const struct vc__metadata *m)
 {
@@ -249,7 +249,7 @@ enum kind {
     OWN
 };
 
-/* For kind_unpack(): the kind of a checked entry. */
+/* For kind_unpack() and vc__metadata_seek(): the kind of a checked entry. */
 static enum kind
 kind_of(const struct entry *e)
 {

@@ -5,9 +5,9 @@
  * the other, as they stand in a frame. What a peer sent is checked once, and
  * read only after that. Pure: no state but the caller's, no allocation, any
  * thread. Writing: a client packs its request's entries on the thread that
- * begins an attempt; a server its reply's on the handler's thread, a load report
- * or the pushback of a refused call on the holder. What has come is checked and
- * unpacked on the holder. Unpacked entries are searched there, for
+ * begins an attempt; a server its reply's on the handler's thread, a load
+ * report or the pushback of a refused call on the holder. What has come is
+ * checked and unpacked on the holder. Unpacked entries are searched there, for
  * vc_call_metadata_find() on the handler's thread, and for a vc_result on the
  * thread that fills it. Seek: the thread that is about to send the request.
  *
@@ -51,7 +51,8 @@ struct vc__metadata {
 
 /* The metadata of a frame, unchecked; valid as long as the packet. Called for
  * the first frame of a request (rpc/server/server_session.c), reply or message
- * (cm/pool/session_reply.c), on the holder. */
+ * (cm/pool/session_reply.c), on the holder; and for a frame that is about to be
+ * sent, by rpc/client/pick_facts.c, on the thread that begins the attempt. */
 static inline struct vc__metadata
 vc__metadata_of(const struct vc__frame *f)
 {
@@ -119,9 +120,9 @@ void vc__metadata_unpack(struct vc__metadata_view *view, void *memory,
                          const struct vc__metadata *m, size_t n);
 
 /* The first of n entries with this key; NULL if there is none. Called by
- * vc__metadata_find_own(); by rpc/server/server_metadata.c, for a call's priority
- * on the holder, for vc_call_metadata_find() on the handler's thread; and by
- * vc__loads_take() on the holder, for the load report of a reply. */
+ * vc__metadata_find_own(); by rpc/server/server_metadata.c, for a call's
+ * priority on the holder, for vc_call_metadata_find() on the handler's thread;
+ * and by vc__loads_take() on the holder, for the load report of a reply. */
 const struct vc_metadata *vc__metadata_find(const struct vc_metadata *entries,
                                             size_t n, const char *key);
 
