@@ -29,22 +29,27 @@ struct arena { /* all zero: empty */
 /* Frees all allocations, at the end of main(). */
 void arena_fini(struct arena *arena);
 
-/* Allocates memory that is zeroed and aligned for any type; never NULL. */
+/* Allocates memory that is zeroed and aligned for any type; never NULL. For
+ * single objects, and the buffers of text.c. */
 void *arena_alloc(struct arena *arena, size_t size);
 
-/* Frees one allocation of the arena early, for large ones; NULL is allowed. */
+/* Frees one allocation of the arena early, for large ones: a buffer that has
+ * grown, the bytes of an answer, the old content of a file. NULL is allowed. */
 void arena_free(void *data);
 
-/* arena_alloc() of an array; n may be 0, size must not. */
+/* arena_alloc() of an array of n items of `size` bytes; never NULL. n may be 0,
+ * size must not. */
 void *arena_array(struct arena *arena, size_t n, size_t size);
 
-/* Return a formatted text in the arena. */
+/* Return a formatted text in the arena, never NULL. For names, arguments and
+ * error texts of all files. */
 char *arena_printf(struct arena *arena, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 char *arena_vprintf(struct arena *arena, const char *format, va_list args)
     __attribute__((format(printf, 2, 0)));
 
-/* Lets protobuf-c unpack into the arena; its free function does nothing. */
+/* Lets protobuf-c unpack into the arena; its free function does nothing. For
+ * the request (request.c) and protoc-gen-c's answer (chain.c). */
 ProtobufCAllocator arena_allocator(struct arena *arena);
 
 #endif

@@ -28,12 +28,13 @@ void emit_source(struct text *out, const struct model_file *file);
 
 /* Helpers of all files that emit, in emit.c. */
 
-/* The first line of either. */
+/* Appends the first line of either file, by which they begin. */
 void emit_banner(struct text *out, const struct model_file *file);
 
-/* Appends a comment of a .proto file, made safe so that it cannot end early,
- * with our note as its last lines. comment may be NULL, and note "": without
- * any text, nothing is appended. */
+/* Appends the comment that stands before a service, handler or function, taken
+ * from the .proto file, and made safe so that it cannot end early, with our
+ * note as its last lines. comment may be NULL, and note "": without any text,
+ * nothing is appended. */
 void emit_comment(struct text *out, const char *indent, const char *comment,
                   const char *note);
 
@@ -43,9 +44,9 @@ void emit_comment(struct text *out, const char *indent, const char *comment,
 void emit_list(struct text *out, const char *head, const char *const *args,
                size_t n, const char *tail);
 
-/* Appends the head of a function; tail is what follows its arguments. For
- * <service>_add, and for the client's blocking call of a method without
- * streams. */
+/* Append the head of a function; tail is what follows its arguments. For
+ * <service>_add(), and for the client's blocking call of a method without
+ * streams: each is declared in x.vc.h and defined in x.vc.c. */
 void emit_add_head(struct text *out, const struct model_service *service,
                    const char *tail);
 void emit_call_head(struct text *out, const struct model_service *service,

@@ -75,14 +75,17 @@ struct model {
 
 /* model_build - builds the model. Returns NULL, or the error of a method whose
  * types cannot be used. The request has passed request_parse() and types are
- * those of it. */
+ * those of it. Called within generate(), when files and members were
+ * checked. */
 const char *model_build(struct model *model, struct arena *arena,
                         const Idl__Request *request, const struct types *types);
 
-/* True when either side streams, or both. */
+/* True when either side streams, or both. Asked when methods are checked and
+ * emitted. */
 bool model_method_streams(const struct model_method *method);
 
-/* True when a call can be started without waiting for its single reply. */
+/* True when a call can be started without waiting for its single reply. Asked
+ * for the names and the code of its asynchronous functions. */
 bool model_method_has_async(const struct model_method *method);
 
 #endif

@@ -14,7 +14,9 @@
  *
  * A method's name that is a word of C or C++, or that we use ourselves (add,
  * methods, service), gets a `_` at its end. symbols.c finds names that still
- * clash.
+ * clash. All functions that return a name make a new text in the arena, never
+ * NULL. Names are made when the model is built (model.c), and when clashes are
+ * looked for (members.c, symbols.c).
  *
  * One thread, as all of the plugin.
  *
@@ -59,7 +61,7 @@ char *names_field(struct arena *arena, const char *name);
 bool names_field_unknown_word(struct arena *arena, const char *name);
 
 /* True when the C name of a symbol is used by protobuf-c, or by headers of C
- * and POSIX. */
+ * and POSIX. Asked by symbols_invalid(). */
 bool names_type_taken(const char *c_name);
 
 /* The prefix of all our names of a service, as "demo_greeter". */

@@ -29,20 +29,24 @@ struct place {
     int32_t index;               /* index in a repeated field, or PLACE_ONLY */
 };
 
-/* Return the place of a file, and that of an item in its parent. */
+/* Return the place of a file, and that of an item in its parent, in the arena
+ * and never NULL. Called while types and the model are built, and when an error
+ * or a clash needs a place. */
 struct place *place_file(struct arena *arena, const Idl__File *file);
 struct place *place_child(struct arena *arena, const struct place *parent,
                           int32_t field, int32_t index);
 
-/* Returns the line, from 1. An item without a location of its own, as a map's
- * entry, has that of its parent; in a file without locations every item is on
- * line 1. */
+/* Returns the line, from 1, for error texts. An item without a location of its
+ * own, as a map's entry, has that of its parent; in a file without locations
+ * every item is on line 1. */
 int place_line(const struct place *place);
 
-/* Returns the comment before the item, or NULL. */
+/* Returns the comment before the item, a part of the request, or NULL. Called
+ * for services and methods when the model is built. */
 const char *place_comment(const struct place *place);
 
-/* place_error - returns "x.proto:12: text", the format of every error. */
+/* place_error - returns "x.proto:12: text", the format of every error, in the
+ * arena and never NULL. Called by all checks, and when the model is built. */
 char *place_error(struct arena *arena, const struct place *place,
                   const char *format, ...)
     __attribute__((format(printf, 3, 4)));

@@ -32,10 +32,12 @@ const char *request_read(FILE *in, struct arena *arena, struct bytes *bytes);
 const char *request_parse(struct arena *arena, struct bytes bytes,
                           Idl__Request **request);
 
-/* Returns the file with this name, or NULL. */
+/* Returns the file with this name, or NULL. Called for each file to
+ * generate. */
 const Idl__File *request_file(const Idl__Request *request, const char *name);
 
-/* True when the file is one to generate, not only an import of one. */
+/* True when the file is one to generate, not only an import of one. Asked by
+ * the checks. */
 bool request_generates(const Idl__Request *request, const Idl__File *file);
 
 #endif

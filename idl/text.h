@@ -22,13 +22,16 @@ struct text {
     size_t size;
 };
 
-/* Makes the text empty; data is NULL until room is made. */
+/* Makes the text empty; data is NULL until room is made. Called by whatever
+ * writes a text, first. */
 void text_init(struct text *text, struct arena *arena);
 
-/* Makes room for at least `more` bytes after length; data may move. */
+/* Makes room for at least `more` bytes after length; data may move. Called
+ * before a read into the text, and by the functions below. */
 void text_reserve(struct text *text, size_t more);
 
-/* Append bytes, a string, and a formatted text. */
+/* Append bytes, a string, and a formatted text. Called wherever output is
+ * written. */
 void text_add_bytes(struct text *text, const void *data, size_t length);
 void text_add(struct text *text, const char *string);
 void text_addf(struct text *text, const char *format, ...)

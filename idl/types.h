@@ -38,14 +38,17 @@ void types_build(struct types *types, struct arena *arena,
                  const Idl__Request *request);
 
 /* types_find - returns the message or enum with a name as fields have it, with
- * a leading dot. NULL when there is none. */
+ * a leading dot. Called for each field, and by types_message(). NULL when there
+ * is none. */
 const struct type *types_find(const struct types *types, const char *name);
 
 /* types_message - returns the message with a name as method descriptors have
- * it, with its leading dot; NULL when there is none. */
+ * it, with its leading dot; NULL when there is none. Called for what a method
+ * takes and returns. */
 const struct type *types_message(const struct types *types, const char *name);
 
-/* True when protoc-gen-c leaves the file out: (pb_c_file).no_generate. */
+/* True when protoc-gen-c leaves the file out: (pb_c_file).no_generate. Asked
+ * for each file or type whose C code is needed. */
 bool types_not_generated(const Idl__File *file);
 
 #endif

@@ -30,11 +30,13 @@ struct wire_field {
     struct bytes value; /* of length-prefixed fields, else empty */
 };
 
-/* wire_next - takes the next field from the front of bytes. Returns 1 when
- * there was one, 0 at the end, -1 when it is malformed. */
+/* wire_next - takes the next field from the front of bytes. Called while a
+ * message is adapted, stripped or checked. Returns 1 when there was one, 0 at
+ * the end, -1 when it is malformed. */
 int wire_next(struct bytes *bytes, struct wire_field *field);
 
-/* wire_add_message - appends a length-prefixed field. */
+/* wire_add_message - appends a length-prefixed field, when a request is adapted
+ * and when a set of files is packed. */
 void wire_add_message(struct text *text, uint32_t number, struct bytes value);
 
 /* protobuf's own limit in C++, which protoc and protoc-gen-c have too */
@@ -42,7 +44,9 @@ void wire_add_message(struct text *text, uint32_t number, struct bytes value);
 
 /* wire_check - checks that bytes are a well-formed message of type desc, nested
  * at most WIRE_DEPTH deep, the outermost being 1: protobuf-c's unpacking
- * recurses without a limit. Returns NULL when good, else an error text. */
+ * recurses without a limit. Returns NULL when good, else an error text, a
+ * constant. Called before the request and protoc-gen-c's answer are
+ * unpacked. */
 const char *wire_check(const ProtobufCMessageDescriptor *desc,
                        struct bytes bytes);
 

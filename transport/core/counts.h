@@ -105,7 +105,8 @@ vc__count_get(const struct vc__ledger *l, enum vc__count which)
 }
 
 /* Sets a gauge to `now`; `*last` is its previous value and is updated. Called
- * on the holder by transport/rdma/device.c and rpc/server/server_counts.h, each
+ * on the holder by transport/rdma/device.c (when a device is closed with its
+ * context, by the thread that does that) and rpc/server/server_counts.h, each
  * with its own part of a gauge. */
 static inline void
 vc__count_now(struct vc__ledger *l, enum vc__count which, uint64_t *last,

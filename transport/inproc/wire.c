@@ -35,8 +35,8 @@ on_packet(struct vc__inproc_wire *i, const uint8_t *data, uint32_t len)
     i->wire.ops->received(&i->wire, data, len);
 }
 
-/* Called for REFUSAL, or by inproc_refuse(). Reports the reject of the peer's
- * program, or that nobody listens. */
+/* Called by on_note() for REFUSAL, and by inproc_refuse(). Reports the reject
+ * of the peer's program, or that nobody listens. */
 static void
 on_refusal(struct vc__inproc_wire *i)
 {
