@@ -37,9 +37,10 @@ hash_32(const char *data, size_t length)
 }
 
 /* The hash of a service's full name, which is its id, or of a name in an
- * address, which is its key. Called when code is generated, when a service is
- * added, looked up or removed, and by vc__addr_key(); also for the text of a
- * watched file (rpc/balance/watched_file.c). */
+ * address, which is its key. Called when code is generated, when a protobuf-c
+ * service is added, when a server looks up or removes a service by its name,
+ * and by vc__addr_key(); also for the text of a watched file
+ * (rpc/balance/watched_file.c). */
 static inline uint64_t
 hash_64(const char *data, size_t length)
 {

@@ -13,9 +13,9 @@
 
 #include <stdint.h>
 
-/* Any 32 bits; advances the seed. Called by vc__random_below(), by the choice
- * of a server by weight (picker.c) or by a policy of the program's (custom.c),
- * and for the seeds of a channel's calls (channel_random()). */
+/* Any 32 bits; advances the seed. Called by vc__random_below(), and for the
+ * choice of a server: by weight (picker.c), by a policy of the program's
+ * (custom.c), and for the seed of a choice (channel_random()). */
 static inline uint32_t
 vc__random(uint64_t *seed)
 {

@@ -77,9 +77,9 @@ vc__spin_wakeup_us(const struct vc__spin *s)
     return s->wakeup_us / 64;
 }
 
-/* A thread woke up late_us after it should have: called by wakeup_learn(), when
- * the holder's sleep has ended. A late one may have found the processor busy,
- * so late ones count little. */
+/* Learns what a wake-up costs: a thread woke up late_us after it should have.
+ * Called by wakeup_learn(), when the holder's sleep has ended. A late one may
+ * have found the processor busy, so late ones count little. */
 static inline void
 vc__spin_woke(struct vc__spin *s, uint64_t late_us)
 {
@@ -91,8 +91,8 @@ vc__spin_woke(struct vc__spin *s, uint64_t late_us)
         s->wakeup_us -= 8 * (known - us);
 }
 
-/* Traffic came waited_us after the wait for it began; `polled`: polling found
- * it. Called by engine_note_traffic(). */
+/* Records that traffic came waited_us after the wait for it began; `polled`:
+ * polling found it. Called by engine_note_traffic(). */
 static inline void
 vc__spin_came(struct vc__spin *s, uint64_t waited_us, bool polled)
 {

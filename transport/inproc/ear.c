@@ -31,6 +31,7 @@ vc__inproc_find(const struct sockaddr_storage *addr)
     return NULL;
 }
 
+/* Puts the ear into the list of listeners, if the name is free. */
 enum vc_status
 vc__inproc_listen(struct vc__ear *ear, const struct sockaddr *addr)
 {
@@ -52,6 +53,8 @@ vc__inproc_listen(struct vc__ear *ear, const struct sockaddr *addr)
                     vc__addr_text(addr, text));
 }
 
+/* Takes the ear out of the list of listeners, and refuses the requests that it
+ * has not handled yet. Does nothing to an ear that does not listen. */
 void
 vc__inproc_unlisten(struct vc__ear *ear)
 {
@@ -113,6 +116,7 @@ vc__inproc_request(struct vc__context *c, struct vc__inproc_half *half)
         e->ear.ops->request(&e->ear, &in, half->said, half->said_len);
 }
 
+/* Answers the request, and ends its half. */
 void
 vc__inproc_reject(const struct vc__incoming *in, const void *data, size_t len)
 {

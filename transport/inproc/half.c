@@ -351,6 +351,7 @@ inproc_on_ready(struct vc__source *s)
 
 /* --- the context --------------------------------------------------------- */
 
+/* The engine begins to use inproc: makes its queue, and has epoll report it. */
 enum vc_status
 vc__inproc_open(struct vc__context *context,
                 const struct vc__context_opts *opts)

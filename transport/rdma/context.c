@@ -320,6 +320,8 @@ channel_make(struct vc__rdma_context *c)
     return vc__rdma_fail_channel(err);
 }
 
+/* The engine begins to use RDMA: reads the list of devices, and makes the event
+ * channel. */
 enum vc_status
 vc__rdma_open(struct vc__context *context, const struct vc__context_opts *opts)
 {
@@ -332,6 +334,8 @@ vc__rdma_open(struct vc__context *context, const struct vc__context_opts *opts)
     return channel_make(c);
 }
 
+/* Closes the devices that the engine has used, and the event channel; there are
+ * no more wires and ears. */
 void
 vc__rdma_close(struct vc__context *context)
 {

@@ -78,7 +78,8 @@ vc__rdma_errno(int result)
 /* Entries of the table vc__rdma (transport/transport.h), called by
  * cm/connect/cm.c: open under its lock, on any thread, when the engine first
  * uses RDMA; close by vc_runtime_free(), on its thread, when no thread advances
- * the engine any more. On failure of open, nothing is left open. */
+ * the engine any more. Open returns VC_OK; or another status with the thread's
+ * error set, and then nothing is left open. */
 enum vc_status vc__rdma_open(struct vc__context *c,
                              const struct vc__context_opts *opts);
 void vc__rdma_close(struct vc__context *c);

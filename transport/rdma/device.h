@@ -100,9 +100,11 @@ void vc__device_put(struct vc__device *d);
  * fatal asynchronous event (device.c). */
 void vc__device_doom(struct vc__device *d, const char *why);
 
-/* Posts n more receives for a peer; takes that promise back. Called by
- * promise() and release() of the wire. VC_RESOURCE_EXHAUSTED, and nothing is
- * promised: the receives, the CQ or the memory are used up. */
+/* Grant promises n more receives to a peer, and posts as many as are missing;
+ * ungrant takes that promise back, and the receives stay posted. Called by
+ * promise() and release() of the wire. Grant returns VC_OK; or
+ * VC_RESOURCE_EXHAUSTED, and nothing is promised: the receives, the CQ or the
+ * memory are used up. */
 enum vc_status vc__device_grant(struct vc__device *d, unsigned n);
 void vc__device_ungrant(struct vc__device *d, unsigned n);
 

@@ -227,6 +227,7 @@ bind_and_listen(struct vc__rdma_ear *r, const struct sockaddr *addr)
     return err == 0 ? VC_OK : rdma_fail_bind(addr, "listen", err);
 }
 
+/* Makes an id, binds it and listens. */
 enum vc_status
 vc__rdma_listen(struct vc__ear *ear, const struct sockaddr *addr)
 {
@@ -257,6 +258,7 @@ vc__rdma_listen(struct vc__ear *ear, const struct sockaddr *addr)
     return status;
 }
 
+/* Destroys the id, if there is one. */
 void
 vc__rdma_unlisten(struct vc__ear *ear)
 {
@@ -267,6 +269,7 @@ vc__rdma_unlisten(struct vc__ear *ear)
     r->id = NULL;
 }
 
+/* The port that the id was bound to. */
 uint16_t
 vc__rdma_port(const struct vc__ear *ear)
 {

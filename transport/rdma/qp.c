@@ -4,7 +4,8 @@
  * The send queue of a QP keeps its own account. Real adapters refuse further
  * sends when the queue is full of unsignalled ones (Soft-RoCE retires them
  * silently). So every n-th send is signalled, and its completion retires all
- * before it. See transport/rdma/qp.h. */
+ * before it. Static functions run on the thread of their caller. See
+ * transport/rdma/qp.h. */
 #include "transport/rdma/qp.h"
 
 #include <errno.h>

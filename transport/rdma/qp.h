@@ -113,7 +113,8 @@ void vc__qp_to_error(struct vc__qp *qp);
 /* From here on, wire.c calls for the operations of the wire, under the link's
  * lock: on any thread, but probe and retire on the holder of the engine. */
 
-/* True if a packet can be posted now: an inline packet; any packet. */
+/* True if a packet can be posted now: has_room, for one that is sent inline;
+ * has_buffer, with has_room, for any. */
 bool vc__qp_has_room(const struct vc__qp *qp);
 bool vc__qp_has_buffer(const struct vc__qp *qp);
 

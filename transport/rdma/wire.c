@@ -212,6 +212,9 @@ fail_prepare(const struct vc__error *why, bool others)
     return vc__error_raise(&error);
 }
 
+/* Takes receives and a QP of the id's device for the wire; tries half the
+ * window again and again while there is too little for it, down to the
+ * least. */
 enum vc_status
 vc__rdma_prepare(struct vc__wire *w, const struct vc__receives *receives)
 {
@@ -240,7 +243,7 @@ vc__rdma_prepare(struct vc__wire *w, const struct vc__receives *receives)
 }
 
 /* Starts or answers the disconnect handshake; flushes everything outstanding.
- * False: librdmacm refuses, as the id is not connected. */
+ * False: librdmacm refuses, as when the id is not connected. */
 bool
 vc__rdma_leave(struct vc__wire *w)
 {
@@ -254,6 +257,8 @@ vc__rdma_leave(struct vc__wire *w)
     return sent;
 }
 
+/* Gives back what prepare() has taken, and destroys the id, if it is the
+ * wire's. After an accept() that failed, the id stays for the reject. */
 void
 vc__rdma_fini(struct vc__wire *w)
 {

@@ -176,6 +176,8 @@ tos_set(const struct vc__rdma_wire *r)
                                                      sizeof tos));
 }
 
+/* Makes the id, and begins to resolve the address; wire_connect_on_event() gets
+ * the result. */
 enum vc_status
 vc__rdma_dial(struct vc__wire *w, uint32_t timeout_ms)
 {
@@ -342,6 +344,8 @@ confirm_passive(struct vc__rdma_wire *r)
                                vc__wire_peer(&r->wire), strerror(err));
 }
 
+/* Moves the QP to RTS. The active side moves it to RTR before, and confirms the
+ * connection to the peer's CM after that. */
 enum vc_status
 vc__rdma_confirm(struct vc__wire *w)
 {

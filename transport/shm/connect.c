@@ -184,6 +184,7 @@ fds_of(const struct vc__shm_wire *s)
     return (struct vc__socket_fds){.fd = {s->memfd}, .n = 1};
 }
 
+/* Sends the hello with our region; from now on the answer is read. */
 enum vc_status
 vc__shm_hello(struct vc__wire *w, const void *data, size_t len)
 {
@@ -300,6 +301,8 @@ shm_fail_accept(struct vc__shm_wire *s, int err)
                     vc__wire_peer(&s->wire), strerror(err));
 }
 
+/* Sends the accept with our region: the wire is open, and has the offer's
+ * socket and region. On failure the offer stays the caller's. */
 enum vc_status
 vc__shm_accept(struct vc__wire *w, const void *data, size_t len)
 {

@@ -88,6 +88,7 @@ vc__shm_poll(struct vc__shm_context *c)
     c->polls = true;
 }
 
+/* The engine begins to use shared memory: sets the limit of its regions. */
 enum vc_status
 vc__shm_open(struct vc__context *context, const struct vc__context_opts *opts)
 {
@@ -99,6 +100,7 @@ vc__shm_open(struct vc__context *context, const struct vc__context_opts *opts)
     return VC_OK;
 }
 
+/* Stops polling; there are no more wires. */
 void
 vc__shm_close(struct vc__context *context)
 {

@@ -142,6 +142,7 @@ vc__tcp_connected(struct vc__tcp_wire *t)
         w->ops->unreachable(w, &why);
 }
 
+/* Sends the hello; from now on the answer is read. */
 enum vc_status
 vc__tcp_hello(struct vc__wire *w, const void *data, size_t len)
 {
@@ -176,6 +177,8 @@ tcp_fail_accept(struct vc__tcp_wire *t, int err)
                     vc__wire_peer(&t->wire), strerror(err));
 }
 
+/* Watches the request's socket, and sends the accept: the wire is open, and the
+ * socket its own. On failure the socket stays the caller's. */
 enum vc_status
 vc__tcp_accept(struct vc__wire *w, const void *data, size_t len)
 {

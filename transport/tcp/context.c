@@ -106,6 +106,7 @@ vc__tcp_cool(struct vc__tcp_wire *t)
 
 /* --- the context --------------------------------------------------------- */
 
+/* The engine begins to use TCP: allocates what its sockets share. */
 enum vc_status
 vc__tcp_open(struct vc__context *context, const struct vc__context_opts *opts)
 {
@@ -122,6 +123,7 @@ vc__tcp_open(struct vc__context *context, const struct vc__context_opts *opts)
     return VC_OK;
 }
 
+/* Frees what the engine's sockets shared; there are no more wires and ears. */
 void
 vc__tcp_close(struct vc__context *context)
 {

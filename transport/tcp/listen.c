@@ -95,6 +95,8 @@ socket_bind(int fd, const struct sockaddr *addr, bool ipv6_only)
     return bind(fd, addr, vc__socket_addr_len(&copy)) == 0 ? 0 : errno;
 }
 
+/* Binds a new socket to the address and listens; the ear has it from then
+ * on. */
 enum vc_status
 vc__tcp_listen(struct vc__ear *ear, const struct sockaddr *addr)
 {
@@ -117,12 +119,14 @@ vc__tcp_listen(struct vc__ear *ear, const struct sockaddr *addr)
     return tcp_fail_bind(addr, err);
 }
 
+/* Closes the socket, and those of clients without a hello. */
 void
 vc__tcp_unlisten(struct vc__ear *ear)
 {
     vc__socket_ear_close(vc__socket_ear_of(ear));
 }
 
+/* The port that the socket was bound to. */
 uint16_t
 vc__tcp_port(const struct vc__ear *ear)
 {

@@ -88,7 +88,8 @@ bool vc__tcp_proven(const struct vc__wire *w, uint32_t ticket);
 /* connect.c. Entries of the table: called by the link layer, on the holder of
  * the wire's engine (dial, hello: active side, cm/link/link_connect.c; take,
  * accept: passive side, cm/link/link_accept.c). Results as in
- * transport/transport.h. */
+ * transport/transport.h: VC_OK, or another status with the thread's error
+ * set. */
 enum vc_status vc__tcp_dial(struct vc__wire *w, uint32_t timeout_ms);
 void vc__tcp_take(struct vc__wire *w, const struct vc__incoming *in);
 enum vc_status vc__tcp_hello(struct vc__wire *w, const void *data, size_t len);

@@ -93,6 +93,8 @@ tcp_room_make(struct vc__tcp_wire *t)
     return VC__TCP_BLOCK - t->end >= VC__RECORD_MAX;
 }
 
+/* Returns room for the longest packet at the end of the block; writes the block
+ * to the kernel first if there is too little. */
 uint8_t *
 vc__tcp_reserve(struct vc__wire *w, uint32_t *room)
 {
@@ -109,6 +111,8 @@ vc__tcp_reserve(struct vc__wire *w, uint32_t *room)
     return t->out + t->end + VC__RECORD_HEADER;
 }
 
+/* Appends the packet to the block; flush() writes it. EPIPE if an earlier write
+ * has failed. */
 int
 vc__tcp_commit(struct vc__wire *w, uint32_t len)
 {
@@ -121,6 +125,7 @@ vc__tcp_commit(struct vc__wire *w, uint32_t len)
     return 0;
 }
 
+/* Writes the block, unless epoll has still to report room. */
 void
 vc__tcp_flush(struct vc__wire *w)
 {
@@ -179,6 +184,8 @@ vc__tcp_probe(struct vc__wire *w, uint32_t *ticket)
     return t->broken ? EPIPE : 0;
 }
 
+/* True if the peer's host has acknowledged something since the probe of this
+ * ticket. */
 bool
 vc__tcp_proven(const struct vc__wire *w, uint32_t ticket)
 {
