@@ -70,7 +70,7 @@ void vc__addr_local_of_key(struct sockaddr_storage *out,
 /* Makes the address of a socket of this host whose name is random, so that
  * nobody can guess it: "@!" and its name in hexadecimal digits, then '.' and
  * the uid of the user who must have created the socket. Called by a server that
- * listens at vc:// (listen_local()), and by a client that changes to shared
+ * listens at vc:// (local_open()), and by a client that changes to shared
  * memory (cm/pool/upgrade.c). */
 #define VC__ADDR_DRAWN 16
 void vc__addr_drawn(struct sockaddr_storage *out,

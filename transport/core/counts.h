@@ -59,7 +59,8 @@ struct vc__ledger {
     _Atomic uint64_t held[VC__COUNTS];
 };
 
-/* Called by vc__engine_init() and vc__engine_fini(). */
+/* Make a ledger without tallies, all counters 0, and free it. Called by
+ * vc__engine_init() and vc__engine_fini(), alone. */
 void vc__ledger_init(struct vc__ledger *l);
 void vc__ledger_fini(struct vc__ledger *l);
 

@@ -169,7 +169,8 @@ job_run(struct vc__crew *crew, struct vc__job *job)
 /* --- what a hand does -------------------------------------------------- */
 
 /* For vc__hand_main(): the hand has done its order: runs the jobs that wait,
- * and is free. Returns false if the thread is to end. */
+ * and then is idle. Returns true if the thread waits for its next order; false
+ * if it is to end, as the crew stops. */
 static bool
 hand_rest(struct vc__hand *h)
 {

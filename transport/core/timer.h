@@ -6,7 +6,8 @@
  * when the heap must grow. The clock is the caller's: now is a parameter, in
  * microseconds. The holder of the engine only; vc__timer_beat() is pure. A
  * timer's owner starts and stops it: a link, pool, call, stream, server part,
- * resolver, ear or the like. fire() runs on the holder, inside vc__timers_run().
+ * resolver, ear or the like. fire() runs on the holder, inside
+ * vc__timers_run().
  *
  * Called by: engine_open.c (timers_init, timers_fini), engine.c (timers_run,
  * timers_next), cm/link/keepalive.c (beat), cm/pool/pool_link.c (beat),
@@ -32,7 +33,8 @@ struct vc__timers {
     uint64_t now; /* of the run in progress, else 0 */
 };
 
-/* Called by vc__engine_init(). */
+/* Makes an empty heap, without memory of its own. Called by
+ * vc__engine_init(). */
 void vc__timers_init(struct vc__timers *ts);
 
 /* Stops all timers that still run, without firing them. Called by

@@ -35,7 +35,8 @@ struct vc__token {
     struct cds_list_head waiters; /* lock */
 };
 
-/* Called by vc__engine_init() and vc__engine_fini(). */
+/* Make a token that no thread holds, and end it. Called by vc__engine_init()
+ * and vc__engine_fini(), alone. */
 void vc__token_init(struct vc__token *t);
 void vc__token_fini(struct vc__token *t);
 

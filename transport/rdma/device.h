@@ -126,7 +126,8 @@ enum vc_status vc__device_add_qp(struct vc__device *d, struct vc__qp *qp);
 void vc__device_del_qp(struct vc__device *d, struct vc__qp *qp);
 
 /* Handles all completions and asynchronous events that had arrived before the
- * call. Called by vc__qp_fini() before a QP is reused or destroyed. */
+ * call. Called by warm_give() (qp.c) when a QP is released, before and after it
+ * is reset or destroyed. */
 void vc__device_drain(struct vc__device *d);
 
 #endif
