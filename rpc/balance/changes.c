@@ -40,8 +40,8 @@ vc__changes_have(struct vc__changes *ch)
 
 /* --- making a set: for vc__changes_set(), under `changing` ---------------- */
 
-/* The server of this target in the present set, which looks first where it
- * mostly is: at place i. NULL: there is none. */
+/* For set_fill() and set_undo(): the server of this target in the present set;
+ * NULL: there is none. Looks first where it mostly is, at place i. */
 static struct vc__subchannel *
 server_find(const struct vc__server_set *set, const char *target, unsigned i)
 {
@@ -56,8 +56,8 @@ server_find(const struct vc__server_set *set, const char *target, unsigned i)
     return NULL;
 }
 
-/* Makes the subchannel of a new server. NULL, with the error as this thread's
- * last, if its target is malformed or memory is short. */
+/* For set_fill(): makes the subchannel of a new server. NULL, with the error as
+ * this thread's last, if its target is malformed or memory is short. */
 static struct vc__subchannel *
 server_make(struct vc__changes *ch, const char *target)
 {
@@ -77,8 +77,8 @@ server_make(struct vc__changes *ch, const char *target)
     return s;
 }
 
-/* True if the target of entry i of `about` is in an entry before it that has a
- * new server; only n entries of sub are set. */
+/* For set_fill(): true if one of the first n entries of `about`, which are
+ * those that have a server, has this target. */
 static bool
 is_named_twice(const struct vc__server_set *set, unsigned n, const char *target)
 {
@@ -89,9 +89,10 @@ is_named_twice(const struct vc__server_set *set, unsigned n, const char *target)
     return false;
 }
 
-/* Fills the new set, whose `about` has n entries; drops those that name a
- * server for the second time. False, with the error as this thread's last, if a
- * server cannot be made: then set->n are filled. */
+/* Fills the new set, whose `about` has n entries, and arranges it for the
+ * policy; drops entries that name a server for the second time. False, with the
+ * error as this thread's last, if a server cannot be made, memory is short, or
+ * a policy of the program's own refuses the set: then set->n are filled. */
 static bool
 set_fill(struct vc__changes *ch, struct vc__server_set *set, unsigned n,
          struct vc__change *change)
@@ -126,8 +127,8 @@ set_fill(struct vc__changes *ch, struct vc__server_set *set, unsigned n,
     return false;
 }
 
-/* Drops the servers of a set that this round has not named, or, of one that
- * could not be filled, the new ones: those that it has. */
+/* For set_publish(), when no choice reads the former set any more: drops those
+ * of its servers that this round has not named, and notes them in `change`. */
 static void
 set_drop(struct vc__changes *ch, const struct vc__server_set *set,
          struct vc__change *change)
@@ -147,7 +148,8 @@ set_drop(struct vc__changes *ch, const struct vc__server_set *set,
     }
 }
 
-/* A change that failed: drops the servers that it has made. */
+/* A change that failed: drops the servers that it has made, and frees the
+ * set. */
 static void
 set_undo(struct vc__changes *ch, struct vc__server_set *set)
 {
@@ -160,9 +162,9 @@ set_undo(struct vc__changes *ch, struct vc__server_set *set)
     vc__server_set_free(set);
 }
 
-/* Replaces the set, and drops what is only in the former one. Returns the place
- * where calls have waited for servers, held, if these are the first; else
- * NULL. */
+/* Replaces the set, waits until no choice reads the former one, drops what is
+ * only there, and frees it. Returns the place where calls have waited for
+ * servers, held, if these are the first; else NULL. */
 static struct vc__subchannel *
 set_publish(struct vc__changes *ch, struct vc__server_set *set,
             struct vc__change *change)
@@ -192,8 +194,8 @@ set_publish(struct vc__changes *ch, struct vc__server_set *set,
 
 /* --- changing ------------------------------------------------------------- */
 
-/* The answer counts, and no redirect of before: each server is tried at its own
- * address again. */
+/* For vc__changes_set(): the answer counts, and no redirect of before. Each
+ * server is tried at its own address again. */
 static void
 redirects_end(const struct vc__server_set *set)
 {
@@ -202,7 +204,8 @@ redirects_end(const struct vc__server_set *set)
     vc__twins_follow(set);
 }
 
-/* There are servers: the calls that have waited go to them. Puts `nowhere`. */
+/* For vc__changes_set(): there are servers, so the calls that have waited go to
+ * them. Puts `nowhere`. */
 static void
 waiting_end(struct vc__changes *ch, struct vc__subchannel *nowhere)
 {
@@ -340,10 +343,10 @@ vc__changes_describe(const struct vc__changes *ch, char *text, size_t size)
                             fails ? ch->failure.text : "not known yet");
 }
 
-/* --- opening and closing -------------------------------------------------- */
+/* --- opening and closing, on the threads that do that --------------------- */
 
-/* The first set: one server that leads nowhere. For vc__changes_open(). False
- * if memory is short. */
+/* The first set: one server that leads nowhere. For changes_new(). False if
+ * memory is short. */
 static bool
 nowhere_open(struct vc__changes *ch)
 {

@@ -39,8 +39,10 @@ struct vc__changes {
 };
 
 /* Gives a channel whose target is for this type of resolver one server that
- * leads nowhere, and opens the resolver. After an error nothing must be closed.
- * Called by vc_channel_open(), instead of vc__servers_open(). */
+ * leads nowhere, and opens the resolver. Returns VC_OK, what open() of the type
+ * has returned, an error of vc__target_opts_choose(), or VC_RESOURCE_EXHAUSTED;
+ * after an error nothing must be closed. Called by vc_channel_open(), instead
+ * of vc__servers_open(). */
 enum vc_status vc__changes_open(struct vc__servers *sv,
                                 struct vc__progress *progress,
                                 const struct vc_resolver_type *type,
@@ -49,14 +51,18 @@ enum vc_status vc__changes_open(struct vc__servers *sv,
 
 /* These are the servers from now on: n, at least 1. Owns `endpoints`, of
  * malloc(). VC_INVALID_ARGUMENT, VC_RESOURCE_EXHAUSTED, or what build() of a
- * policy of the program's own has returned: nothing has changed. Returns when
- * no choice reads the former servers any more. Called by vc_resolver_set(). */
+ * policy of the program's own has returned, as this thread's last error:
+ * nothing has changed. Returns when no choice reads the former servers any
+ * more. Called by vc_resolver_set(). */
 enum vc_status vc__changes_set(struct vc__changes *ch,
                                struct vc__endpoint *endpoints, unsigned n);
 /* The policy of the channel is this one from now on. False if memory is short:
- * nothing has changed. Called when the service config changes. */
+ * nothing has changed. Returns when no choice reads the former set any more.
+ * Called when the service config changes, by channel_config.c. */
 bool vc__changes_policy(struct vc__changes *ch, enum vc__policy policy);
-/* There is no answer, for this reason. Called by vc_resolver_fail(). */
+/* There is no answer, for this reason, which is logged if it is a new one. If
+ * there were no servers yet, calls that wait for them fail with it. Called by
+ * vc_resolver_fail(). */
 void vc__changes_fail(struct vc__changes *ch, const char *why);
 
 /* A server could not be reached, or was lost: asks the resolver again, once a
@@ -70,18 +76,21 @@ void vc__changes_unlock(struct vc__changes *ch);
 /* True once there are servers. Called by vc__servers_connect(). */
 bool vc__changes_have(struct vc__changes *ch);
 /* For vc_channel_describe(): a line if there are no servers, or the resolver
- * has no answer. Under the lock. */
+ * has no answer. Returns its length, as snprintf(); 0: there is no line. Under
+ * the lock. */
 size_t vc__changes_describe(const struct vc__changes *ch, char *text,
                             size_t size);
 
 /* For vc_channel_close() and, except cancel, for a vc_channel_open() that
- * fails: on its thread, in this order, as those of servers.h. Shut closes the resolver: nothing changes any more. */
+ * fails: on its thread, in this order, as those of servers.h. Shut closes the
+ * resolver: nothing changes any more. Cancel ends the calls of all subchannels,
+ * also of dropped ones, and what waits to connect for this owner. */
 void vc__changes_shut(struct vc__changes *ch);
 void vc__changes_cancel(struct vc__changes *ch, const void *owner);
-/* A subchannel is closed, and about to be freed: called by servers.c, on the
- * holder. */
+/* A subchannel is closed, and about to be freed: takes it from the list of
+ * those that live. Called by server_gone() of servers.c, on the holder. */
 void vc__changes_gone(struct vc__changes *ch, struct vc__subchannel *s);
-/* All is closed. NULL is allowed. */
+/* Frees it: all is closed, or could not be opened. NULL is allowed. */
 void vc__changes_free(struct vc__changes *ch);
 
 #endif

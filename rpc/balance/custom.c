@@ -12,7 +12,8 @@
 
 /* --- a channel: on the thread that opens or closes it -------------------- */
 
-/* For vc__custom_choose(). NULL if memory is short. */
+/* For vc__custom_choose(): makes what the channel keeps of its policy; config
+ * is copied. NULL if memory is short. */
 static struct vc__custom *
 custom_new(const struct vc_policy_type *type, const char *config)
 {
@@ -69,7 +70,7 @@ vc__custom_free(struct vc__custom *cu)
     free(cu);
 }
 
-/* --- a set of servers: on the thread that changes them ------------------- */
+/* --- a set of servers: on the thread that opens, changes or closes them --- */
 
 /* For vc__custom_build(): shows the policy the servers of the set. NULL if
  * memory is short. */
@@ -101,14 +102,16 @@ custom_set_new(const struct vc__server_set *set)
     return cs;
 }
 
-/* True if it is an error's status. Also for custom_refuse(). */
+/* True if it is an error's status. For custom_set_build() and, on any thread,
+ * custom_refuse(). */
 static bool
 status_is_error(enum vc_status status)
 {
     return status > VC_OK && status <= VC_UNAUTHENTICATED;
 }
 
-/* For vc__custom_build(): calls build(), which may fail. */
+/* For vc__custom_build(): calls build(), if there is one. False, with the error
+ * as this thread's last, if that fails. */
 static bool
 custom_set_build(const struct vc__custom *cu, const char *label,
                  struct vc__custom_set *cs, uint32_t n)
@@ -171,7 +174,7 @@ vc__custom_settle(const struct vc__custom *cu)
     atomic_load_explicit(&cu->refusal.users, memory_order_acquire);
 }
 
-/* A set whose build() has failed has no type yet. */
+/* A set whose build() has failed has no type yet: nothing is destroyed. */
 void
 vc__custom_set_free(struct vc__custom_set *cs)
 {
@@ -193,15 +196,16 @@ struct custom_pick {
     struct vc__metadata metadata;
 };
 
-/* The choice whose public part a policy has. */
+/* The choice whose public part a policy has. For the four functions that
+ * follow, which pick() of the policy may call. */
 static const struct custom_pick *
 custom_pick_of(const struct vc_pick *pub)
 {
     return caa_container_of(pub, const struct custom_pick, pub);
 }
 
-/* state(). As the library's own policies do, has a server connected that is
- * not. */
+/* state() of struct vc_pick. As the library's own policies do, has a server
+ * connected that is not. */
 static enum vc_server_state
 custom_state(const struct vc_pick *pub, uint32_t i)
 {
@@ -232,7 +236,7 @@ custom_state(const struct vc_pick *pub, uint32_t i)
     return VC_SERVER_FAILING;
 }
 
-/* tried(). */
+/* tried() of struct vc_pick. */
 static bool
 custom_tried(const struct vc_pick *pub, uint32_t i)
 {
@@ -247,7 +251,7 @@ custom_tried(const struct vc_pick *pub, uint32_t i)
     return false;
 }
 
-/* calls(). */
+/* calls() of struct vc_pick. */
 static uint64_t
 custom_calls(const struct vc_pick *pub, uint32_t i)
 {
@@ -256,7 +260,7 @@ custom_calls(const struct vc_pick *pub, uint32_t i)
     return i < p->set->n ? vc__pool_calls(p->set->sub[i]->pool) : UINT64_MAX;
 }
 
-/* metadata(). */
+/* metadata() of struct vc_pick. */
 static bool
 custom_metadata(const struct vc_pick *pub, const char *key,
                 struct vc_metadata *found)
@@ -264,7 +268,8 @@ custom_metadata(const struct vc_pick *pub, const char *key,
     return vc__metadata_seek(&custom_pick_of(pub)->metadata, key, found);
 }
 
-/* Other bits for each turn of each channel at each time. */
+/* For custom_pick_fill(): random bits, others for each turn of each channel at
+ * each time. */
 static uint64_t
 custom_random(const atomic_uint *channel, uint32_t turn, uint64_t now)
 {
@@ -311,7 +316,8 @@ tried_add(struct vc__pick_key *key, const struct vc__pool *pool)
     key->n_tried++;
 }
 
-/* The policy has chosen no server. */
+/* The policy has chosen no server, and the call is not to wait: sets the error
+ * of the call, as this thread's last. */
 static void
 custom_refuse(const struct vc__custom *cu, struct vc_pick *pub, uint32_t at)
 {

@@ -54,7 +54,8 @@ enum vc_status
 vc__custom_choose(struct vc__picker *k, const char *policy,
                   struct vc__pick_facts (*facts)(const struct vc__pick_key *));
 
-/* The channel is closed, or could not be opened. NULL is allowed. */
+/* Frees it: the channel is closed, or could not be opened. NULL is allowed. On
+ * the thread that closes or opens the channel. */
 void vc__custom_free(struct vc__custom *custom);
 
 /* All servers are in the set, which is not yet published: has the policy make
@@ -70,8 +71,9 @@ bool vc__custom_build(const struct vc__custom *custom, const char *label,
  * custom is NULL, and nothing is done. Before vc__custom_set_free(). */
 void vc__custom_settle(const struct vc__custom *custom);
 
-/* Has the state destroyed. Called when no thread reads the set any more. NULL
- * is allowed. */
+/* Has the state destroyed, and frees the set. Called when no thread reads the
+ * set any more, by the thread that frees the set of servers, or by
+ * vc__custom_build() when it fails. NULL is allowed. */
 void vc__custom_set_free(struct vc__custom_set *cs);
 
 /* Asks the policy. Returns a server; or custom->place, if the call is to wait;

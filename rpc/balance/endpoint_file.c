@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * See rpc/balance/endpoint_file.h. vc__endpoint_file_parse() calls all static
- * functions, directly or not. */
+ * functions, directly or not. Those that check or take something return false
+ * if it is malformed: then f->why says what is wrong. */
 #include "rpc/balance/endpoint_file.h"
 
 #include <stdarg.h>
@@ -238,7 +239,8 @@ text_take(const struct line *l, const struct key *k, struct piece v, char *out)
     return true;
 }
 
-/* The key of a word: its number in keys[]; N_KEYS if there is none. */
+/* For pair_take(): the key of a word, as its number in keys[]; N_KEYS if there
+ * is none. */
 static size_t
 key_find(struct piece word)
 {
@@ -293,7 +295,7 @@ pair_take(struct line *l, struct piece word)
                            (struct piece){word.at + skip, word.len - skip});
 }
 
-/* Reads one line, which may be empty. */
+/* Reads one line, which may be empty: true, too. */
 static bool
 line_read(struct line *l)
 {

@@ -65,6 +65,7 @@ enum vc__suits {
     VC__SUITS_SAME_FAILING,
 };
 
+/* Returns how well this server suits now. */
 enum vc__suits vc__suits_of(const struct vc__subchannel *s,
                             const struct vc__pick *pick);
 
@@ -87,7 +88,8 @@ struct vc__field vc__field_of(const struct vc__server_set *set,
                               struct vc__range range, bool connects,
                               const struct vc__pick *pick);
 
-/* The place in the set of number k, from 0, of the servers of the field. */
+/* The place in the set of number k, from 0, of the servers of the field; of the
+ * last of them, if they are fewer by now. */
 unsigned vc__field_get(const struct vc__field *f,
                        const struct vc__server_set *set, unsigned k,
                        const struct vc__pick *pick);

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * See rpc/balance/file_resolver.h. Static functions run in file_open() or
- * file_close(), on their threads, or on the holder. */
+ * See rpc/balance/file_resolver.h. file_give(), file_take() and file_fail() run
+ * in file_open(), on its thread, and later on the holder. */
 #include "rpc/balance/file_resolver.h"
 
 #include <stdlib.h>
@@ -16,7 +16,8 @@ struct reading {
     struct vc_endpoint given[VC_ENDPOINTS_MAX];
 };
 
-/* Gives the channel what was read. */
+/* For file_take(): gives the channel what was read. False if the channel
+ * refuses it: f->why says why. */
 static bool
 file_give(struct vc__watched_file *f, struct reading *g)
 {
@@ -41,7 +42,8 @@ file_give(struct vc__watched_file *f, struct reading *g)
     return status == VC_OK;
 }
 
-/* take() of the file: the channel gets what was read. */
+/* take() of the file: the channel gets what was read. False if the text is
+ * malformed or refused, or memory is short: f->why says which. */
 static bool
 file_take(struct vc__watched_file *f, char *text, size_t len)
 {
@@ -61,21 +63,24 @@ file_take(struct vc__watched_file *f, char *text, size_t len)
     return good;
 }
 
-/* say() of the file. */
+/* say() of the file: the resolver has no answer, for this reason. */
 static void
 file_fail(struct vc__watched_file *f, const char *why)
 {
     vc_resolver_fail(f->r, why);
 }
 
-/* A server was lost: reads the file, for file systems that inotify knows too
- * little of, as those of a network. */
+/* again() of the type, on the holder: a server was lost. Has the file read, for
+ * file systems that inotify knows too little of, as those of a network. */
 static void
 file_again(void *state)
 {
     vc__watched_file_again(state);
 }
 
+/* open() of the type: reads the file, and has it watched. VC_INVALID_ARGUMENT
+ * if there can be no such file, VC_RESOURCE_EXHAUSTED without memory; VC_OK,
+ * too, if the file is not there yet or is malformed. */
 static enum vc_status
 file_open(struct vc_resolver *r, const char *target, void **state)
 {
@@ -99,6 +104,7 @@ file_open(struct vc_resolver *r, const char *target, void **state)
     return VC_OK;
 }
 
+/* close() of the type: on the thread of vc_channel_close(). */
 static void
 file_close(void *state)
 {

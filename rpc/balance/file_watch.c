@@ -3,7 +3,8 @@
  *
  * See rpc/balance/file_watch.h. vc__file_watch_follow() calls the static
  * functions of the walk, directly or not, vc__file_watch_changed() those of
- * events. */
+ * events: on the thread to which the watch belongs. Those of the walk that
+ * return an int return 0 or an errno. */
 #include "rpc/balance/file_watch.h"
 
 #include <errno.h>
@@ -224,7 +225,8 @@ event_matters(const struct vc__file_watch *w, const struct inotify_event *e,
     return false;
 }
 
-/* Looks at the events in a buffer of the kernel's, of len bytes. */
+/* Looks at the events in a buffer of the kernel's, of len bytes. True if one is
+ * of what leads to the file. */
 static bool
 events_matter(const struct vc__file_watch *w, const char *at, size_t len)
 {

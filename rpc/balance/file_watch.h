@@ -6,7 +6,8 @@
  * not matter how the file is replaced. Symbolic links that lead to the file are
  * watched in their own folders: with /etc/conf/servers -> ..data/servers and
  * ..data -> 7 these are "servers" and "..data" in /etc/conf, and "servers" in
- * /etc/conf/7. A watch belongs to one thread at a time.
+ * /etc/conf/7. A watch belongs to one thread at a time: the one that opens the
+ * channel, then the holder, at last the one that closes the channel.
  *
  * Called by: file_watch.c (init), watched_file.c (all). */
 #ifndef VC_RPC_FILE_WATCH_H
@@ -42,8 +43,8 @@ vc__file_watch_init(struct vc__file_watch *w)
  * if the user has too many instances, or the process too many descriptors. */
 int vc__file_watch_open(struct vc__file_watch *w);
 /* Blocks: close(2) of an inotify instance with watches waits until the kernel
- * has freed them, some 10 ms, and longer on a busy host. Called by file_close()
- * and by nothing that holds an engine. */
+ * has freed them, some 10 ms, and longer on a busy host. Called by
+ * vc__watched_file_end(), and by nothing that holds an engine. */
 void vc__file_watch_close(struct vc__file_watch *w);
 
 /* From now on watches what leads to this absolute path now, and nothing else.

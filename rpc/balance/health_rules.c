@@ -157,7 +157,8 @@ answer_skip(struct answer_rest *rest, uint64_t n)
     return true;
 }
 
-/* For vc__health_answer_read(): reads a field, and the status if it is that. */
+/* For vc__health_answer_read(): reads a field, and the status if it is that.
+ * False if it is malformed. */
 static bool
 answer_field(struct answer_rest *rest, uint32_t *word)
 {

@@ -5,7 +5,8 @@
  * keeps a call of grpc.health.v1.Health/Watch on the connection, and the server
  * gets calls only while its last answer is SERVING. Pure: events and the time
  * go in, the health and the time of the next Watch come out. Times are in
- * microseconds of vc__now(). A struct belongs to the holder of the engine.
+ * microseconds of vc__now(). A struct belongs to the holder of the engine;
+ * functions without one may run on any thread.
  *
  * Where this differs from the text of A17:
  * - A Watch that has answered and ends is started again at once, but no sooner
@@ -63,7 +64,9 @@ struct vc__health_rules {
     uint64_t seed;
 };
 
-/* The connection is another, or there is none: nothing is known. */
+/* The connection is another, or there is none: nothing is known. This function
+ * and the next four are called by health_watch.c, on the holder, when what they
+ * say has happened. */
 void vc__health_forget(struct vc__health_rules *h);
 
 /* A Watch starts. */
@@ -72,7 +75,8 @@ void vc__health_begins(struct vc__health_rules *h, uint64_t now_us);
 /* It has answered with this number. */
 void vc__health_answers(struct vc__health_rules *h, uint32_t word);
 
-/* It has not answered in time. True if the server is unhealthy by that. */
+/* It has not answered in time. True if the server is unhealthy by that; false
+ * if it has answered, or its health is known from before. */
 bool vc__health_is_late(struct vc__health_rules *h);
 
 /* It has ended. Returns when the next one is to start; UINT64_MAX: never on
@@ -80,7 +84,7 @@ bool vc__health_is_late(struct vc__health_rules *h);
 uint64_t vc__health_ends(struct vc__health_rules *h, enum vc_status status,
                          uint64_t now_us);
 
-/* True if the server may get calls. */
+/* True if the server may get calls. Called by tests only. */
 static inline bool
 vc__health_is_good(enum vc__health health)
 {
@@ -92,7 +96,8 @@ vc__health_is_good(enum vc__health health)
 const char *vc__health_word_name(uint32_t word);
 
 /* Reads a packed HealthCheckResponse of a peer. Returns false if it is none;
- * fields that this version does not know are skipped. */
+ * fields that this version does not know are skipped. For a message of a Watch:
+ * on the holder, under the pool's lock. */
 bool vc__health_answer_read(const uint8_t *data, size_t len, uint32_t *word);
 
 /* Bytes of a packed HealthCheckRequest for this name, at most. */
@@ -103,8 +108,8 @@ bool vc__health_answer_read(const uint8_t *data, size_t len, uint32_t *word);
  * too long, or no UTF-8. Called by vc_channel_open(). */
 enum vc_status vc__health_name_check(const char *name);
 
-/* Packs it to out. Returns its length. The name has VC__HEALTH_NAME_MAX bytes
- * at most. */
+/* Packs the request to out. Returns its length. The name has
+ * VC__HEALTH_NAME_MAX bytes at most. Called when a watch is made. */
 size_t vc__health_request_write(uint8_t *out, const char *name);
 
 #endif

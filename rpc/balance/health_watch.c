@@ -70,14 +70,14 @@ struct vc__health_watch {
 
 /* --- what becomes of the server ------------------------------------------- */
 
-/* Writes the target of the server. */
+/* Writes the target of the server, for an error or a line of the log. */
 static void
 watch_target(const struct vc__health_watch *w, char target[VC__TARGET_TEXT])
 {
     vc__target_text(&w->sub->pool->opts.target, target);
 }
 
-/* For watch_publish(): logs a change. why: of a server that is unhealthy. */
+/* For watch_publish(), watch_is_bad(): logs a change. why: it is unhealthy. */
 static void
 watch_log(struct vc__health_watch *w, const struct vc__error *why)
 {
@@ -167,9 +167,9 @@ static void watch_on_again(struct vc__timer *timer);
 static void watch_on_late(struct vc__timer *timer);
 static void watch_start(struct vc__health_watch *w);
 
-/* The Watch has ended on a connection that is still up: the next one follows,
- * at once or by the timer `again`; none if the server has no Watch
- * (VC_UNIMPLEMENTED). said: why, in words. */
+/* For watch_read(), and when the request has ended, on a connection that is
+ * still up: the next Watch follows, at once or by the timer `again`; none if
+ * the server has no Watch (VC_UNIMPLEMENTED). said: why, in words. */
 static void
 watch_ended(struct vc__health_watch *w, enum vc_status status, const char *said)
 {
@@ -198,7 +198,7 @@ watch_ended(struct vc__health_watch *w, enum vc_status status, const char *said)
 
 /* --- what comes from the link --------------------------------------------- */
 
-/* Under the lock, on any thread: has watch_turn() run soon. */
+/* Under the lock, on any thread: has watch_turn() run soon: news. */
 static void
 watch_post(struct vc__health_watch *w)
 {
@@ -220,7 +220,7 @@ watch_on_changed(struct vc__gate *gate)
     watch_post(w);
 }
 
-/* message() of the request: under the lock. False: it is over the window. */
+/* message() of the request, under the lock. False: it exceeds the window. */
 static bool
 watch_on_message(struct vc__request *r, const struct vc__metadata *m,
                  const uint8_t *body, uint32_t len, const char *loss)
@@ -251,8 +251,8 @@ watch_on_window(struct vc__request *r, uint32_t end)
     return true;
 }
 
-/* The request has ended: true if that counts, as the connection is still the
- * one on which it began. */
+/* For replied() and failed() of the request, which has ended: true if that
+ * counts, as the connection is still the one on which it began. */
 static bool
 watch_over(struct vc__health_watch *w)
 {
@@ -305,7 +305,7 @@ watch_on_failed(struct vc__request *r, const struct vc__error *error)
 
 /* --- the request ---------------------------------------------------------- */
 
-/* Starts a Watch, unless one runs. */
+/* Starts a Watch, unless one runs: for a turn, a timer, or after a Watch. */
 static void
 watch_start(struct vc__health_watch *w)
 {
@@ -336,8 +336,8 @@ watch_start(struct vc__health_watch *w)
     w->starting = false;
 }
 
-/* Takes the request back: no callback of it follows, unless it has ended
- * already; then it is stale. */
+/* For watch_read() and watch_begin_anew(): takes the request back. No callback
+ * of it follows, unless it has ended already; then it is stale. */
 static void
 watch_abandon(struct vc__health_watch *w)
 {
@@ -379,8 +379,8 @@ watch_window_send(struct vc__health_watch *w)
 
 static void watch_on_room(struct vc__timer *timer);
 
-/* Lets the server send more, once it has sent half of what it may; once a
- * second at most; without memory again a second later. For watch_turn() and the timer. */
+/* For watch_turn() and the timer `room`: lets the server send more, once it has
+ * sent half of what it may; once a second at most, also if memory is short. */
 static void
 watch_room(struct vc__health_watch *w)
 {
@@ -399,8 +399,8 @@ watch_room(struct vc__health_watch *w)
 
 /* --- turns ---------------------------------------------------------------- */
 
-/* Another connection, or none: nothing is known, and the Watch of the former
- * one ends. */
+/* For watch_read() and vc__health_watch_end(): another connection, or none. So
+ * nothing is known, and the Watch of the former one ends. */
 static void
 watch_begin_anew(struct vc__health_watch *w)
 {
@@ -414,7 +414,7 @@ watch_begin_anew(struct vc__health_watch *w)
     watch_abandon(w);
 }
 
-/* Takes what has come. */
+/* For watch_read(): takes what has come. */
 static struct watch_news
 watch_take(struct vc__health_watch *w)
 {
@@ -447,8 +447,8 @@ watch_read(struct vc__health_watch *w)
     return !news.malformed;
 }
 
-/* run() of the task `turn`, which watch_post() posts: handles what has come, and starts a Watch if the
- * server is connected and none runs, or is to run later. */
+/* run() of the task `turn` of watch_post(): handles what has come, and starts a
+ * Watch if the server is connected and none runs, or is to run later. */
 static void
 watch_turn(struct vc__task *task)
 {
@@ -493,7 +493,7 @@ watch_on_late(struct vc__timer *timer)
     watch_publish(w, &why, "no answer");
 }
 
-/* fire() of `room`. */
+/* fire() of `room`: it is time for the next WINDOW. */
 static void
 watch_on_room(struct vc__timer *timer)
 {

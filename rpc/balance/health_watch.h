@@ -35,7 +35,8 @@ void vc__health_watch_admit(struct vc__health_watch *w, struct vc__client *c);
 /* Ends the stream, on the holder. The watch may be freed by a task that is
  * posted afterwards, as one of its own may have been posted before. */
 void vc__health_watch_end(struct vc__health_watch *w);
-/* NULL is allowed. */
+/* NULL is allowed. On the holder, after the end; or on any thread, if the
+ * server could not be made. */
 void vc__health_watch_free(struct vc__health_watch *w);
 
 /* For vc_channel_describe(): "ready", or why the server gets no calls, while it

@@ -25,6 +25,8 @@ list_give(struct vc_resolver *r, const char *target, unsigned n,
     return status == VC_OK ? vc_resolver_set(r, given, n) : status;
 }
 
+/* open() of the type. VC_INVALID_ARGUMENT if the list is malformed, or the
+ * errors of vc_resolver_set(); then the resolver has the text of the error. */
 static enum vc_status
 list_open(struct vc_resolver *r, const char *target, void **state)
 {
@@ -50,6 +52,7 @@ list_open(struct vc_resolver *r, const char *target, void **state)
     return status;
 }
 
+/* close() of the type: there is nothing to free. */
 static void
 list_close(void *state)
 {

@@ -3,7 +3,9 @@
  *
  * A resolver for targets list:TARGET,TARGET,... of channels whose policy may
  * change: it names the servers once. Other channels need none (servers.h). Its
- * functions run on the thread of vc_channel_open(). */
+ * open() runs on the thread of vc_channel_open(), and its close(), which does
+ * nothing, on that of vc_channel_close(), or of a vc_channel_open() that fails
+ * later. */
 #ifndef VC_RPC_LIST_RESOLVER_H
 #define VC_RPC_LIST_RESOLVER_H
 

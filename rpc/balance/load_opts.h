@@ -19,8 +19,9 @@
 enum vc_status vc__load_opts_take(struct vc__load_rules *out,
                                   const struct vc_load_opts *opts);
 
-/* Replaces the rules that an option, within its range, is given for, which is
- * not 0. For vc__loads_follow(), on any thread. */
+/* Replaces the rules for which an option is given, that is not 0. The options
+ * are within their ranges. For vc__load_opts_take(), and for
+ * vc__loads_follow(), on any thread. */
 void vc__load_opts_over(struct vc__load_rules *rules,
                         const struct vc_load_opts *opts);
 

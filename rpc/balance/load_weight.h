@@ -45,7 +45,8 @@ struct vc__load {
 float vc__load_weight(double qps, double eps, double utilization,
                       double penalty);
 
-/* Relaxed, both: only the number matters. */
+/* The weight by which the server is chosen, any thread; and its change, on the
+ * holder. Relaxed, both: only the number matters. */
 static inline float
 vc__load_used(const struct vc__load *load)
 {
@@ -58,17 +59,20 @@ vc__load_use(struct vc__load *load, float weight)
     atomic_store_explicit(&load->used, weight, memory_order_relaxed);
 }
 
-/* A report was received. `connection` is another number when the server has
- * been connected anew: then its blackout begins again. */
+/* A report was received, on the holder; one that says nothing changes nothing.
+ * `connection` is another number when the server has been connected anew: then
+ * its blackout begins again. */
 void vc__load_take(struct vc__load *load, const struct vc__load_rules *rules,
                    const struct vc__load_report *report, unsigned connection,
                    uint64_t now);
 
-/* Returns the weight by which the server is to be chosen now; 0: none. */
+/* Returns the weight by which the server is to be chosen now; 0: none. On the
+ * holder: called by the timer of loads.c. `connection` as above. */
 float vc__load_now(struct vc__load *load, const struct vc__load_rules *rules,
                    unsigned connection, uint64_t now);
 
-/* True until the weight of the last report has expired. */
+/* True until the weight of the last report has expired; false if there was no
+ * report. On the holder. */
 bool vc__load_is_fresh(const struct vc__load *load,
                        const struct vc__load_rules *rules, uint64_t now);
 

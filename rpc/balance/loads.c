@@ -48,7 +48,8 @@ set_weigh(const struct vc__loads *ls, struct vc__server_set *set)
     return fresh;
 }
 
-/* fire() of the timer. */
+/* fire() of the timer: computes the weights, and starts the timer again unless
+ * all have expired. */
 static void
 loads_on_timer(struct vc__timer *timer)
 {

@@ -3,11 +3,10 @@
  *
  * Weights by load reports (gRPC's proposal A58, reports of each call) of a
  * channel with the policy weighted_round_robin, or one that may change to it.
- * From the first report on a
- * timer of its engine computes the weights, and has servers chosen by them; it
- * stops when all have expired. The rules are in rpc/balance/load_weight.h. All
- * functions but vc__loads_take() and vc__loads_follow(): the thread that opens
- * or closes the channel.
+ * From the first report on a timer of its engine computes the weights, and has
+ * servers chosen by them; it stops when all have expired. The rules are in
+ * rpc/balance/load_weight.h. All functions but vc__loads_take() and
+ * vc__loads_follow(): the thread that opens or closes the channel.
  *
  * Called by: rpc/client/channel.c (begin, stop, free), rpc/client/attempt.c
  * (take), rpc/client/channel_config.c (follow), servers.c (stop). */
@@ -19,8 +18,8 @@
 
 /* Begins, if the policy is weighted_round_robin or may become it, and reports
  * are not ignored: sets sv->loads. No call was made yet, and if the policy may
- * change no resolver was opened. False if memory is short. Called by
- * servers_open() (channel.c). */
+ * change no resolver was opened. False if memory is short; true, too, if
+ * nothing is to begin. Called by vc_channel_open(). */
 bool vc__loads_begin(struct vc__servers *sv, const struct vc__load_rules *rules,
                      bool policy_may_change);
 
@@ -31,13 +30,15 @@ void vc__loads_take(struct vc__loads *ls, const struct vc__client *client,
 
 /* From now on the rules are those of the channel's options, but for the options
  * here that are not 0: those of a service config. Any thread, before the
- * channel is freed; called by balance_use() and vc__channel_config_start(). */
+ * channel is freed; called by loads_use() of channel_config.c, one thread at a
+ * time. The rules change by a task, on the holder. */
 void vc__loads_follow(struct vc__loads *ls, const struct vc_load_opts *opts);
 
 /* Stops the timer, on the holder, and waits for that; later reports do not
- * start it. Called by vc_channel_close(). */
+ * start it. Called by vc_channel_close(), and by a vc_channel_open() that
+ * fails. */
 void vc__loads_stop(struct vc__loads *ls);
-/* No call uses the channel any more. NULL is allowed. */
+/* Frees it: no call uses the channel any more. NULL is allowed. */
 void vc__loads_free(struct vc__loads *ls);
 
 #endif

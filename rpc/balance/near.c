@@ -13,7 +13,8 @@
 #include "cm/connect/addresses.h"
 #include "transport/core/address.h"
 
-/* True if both are the same host's, whatever the ports. */
+/* For address_is_here(): true if both are the same host's, whatever the ports;
+ * a may be NULL. */
 static bool
 same_host(const struct sockaddr *a, const struct sockaddr *b)
 {
@@ -43,7 +44,8 @@ vc__near_end(struct vc__near *near)
         freeifaddrs(near->addresses);
 }
 
-/* True if an interface of this machine has the address. */
+/* For target_is_here(): true if an interface of this machine has the
+ * address. */
 static bool
 address_is_here(const struct vc__near *near, const struct sockaddr *addr)
 {
@@ -54,7 +56,7 @@ address_is_here(const struct vc__near *near, const struct sockaddr *addr)
     return i != NULL;
 }
 
-/* True if it is a name of this machine. */
+/* For target_is_here(): true if it is a name of this machine. */
 static bool
 name_is_here(const char *host)
 {

@@ -1,7 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * How near a server is, for the policy nearest. Any thread.
+ * How near a server is, for the policy nearest. Any thread: the one that opens
+ * or changes the channel.
  *
  * Called by: server_set.c (all). */
 #ifndef VC_RPC_NEAR_H
@@ -17,15 +18,16 @@ struct vc__near {
     const char *label;         /* of this program; or NULL */
 };
 
-/* Called when the servers of a channel are arranged, around
- * vc__near_tier(). */
+/* Called when the servers of a channel are arranged, around vc__near_tier().
+ * Begin asks for the addresses of this machine; if that fails they count as not
+ * known. End frees them. */
 void vc__near_begin(struct vc__near *near, const char *label);
 void vc__near_end(struct vc__near *near);
 
-/* 0: on this host; 1: its label is that of this program; 2: all others. The
- * host is this one if an address of the server is of shm: or inproc:, or is one
- * of this machine, loopback included, or its name. Other names are not looked
- * up. */
+/* Returns 0 for a server on this host, 1 for one whose label is that of this
+ * program, and 2 for all others. The host is this one if an address of the
+ * server is of shm: or inproc:, or is one of this machine, loopback included,
+ * or its name. Other names are not looked up. */
 unsigned vc__near_tier(const struct vc__near *near,
                        const struct vc__endpoint *e);
 

@@ -37,6 +37,7 @@ bucket_take(struct vc__outlier *o)
     };
 }
 
+/* True if the server had enough calls for the rule, and at least one. */
 static bool
 has_volume(const struct vc__outlier *o, const struct vc__outlier_rule *r)
 {
@@ -52,7 +53,7 @@ success_rate(const struct vc__outlier *o)
     return (double)o->last.good / (double)(o->last.good + o->last.bad);
 }
 
-/* Relaxed: as in vc__outlier_is_ejected(). */
+/* The server gets calls again. Relaxed: as in vc__outlier_is_ejected(). */
 static void
 outlier_return(struct vc__outlier *o)
 {
@@ -116,7 +117,8 @@ struct rates {
     double mean, variance;
 };
 
-/* The variance is that of a whole population. */
+/* Returns the rates; the variance is that of a whole population. hosts: as of
+ * sweep_hosts(), above 0. */
 static struct rates
 sweep_rates(const struct sweep *s, const struct vc__outlier_rule *r,
             unsigned hosts)
@@ -146,6 +148,7 @@ is_far_below(double rate, const struct rates *rates, double factor)
            below * below > factor * factor * rates->variance * (1 + ROUNDING);
 }
 
+/* Step 3: ejects the servers whose success rate is far below the mean. */
 static void
 sweep_success_rate(struct sweep *s)
 {
@@ -178,6 +181,7 @@ fails_more_than(const struct vc__outlier *o, uint32_t percent)
     return o->last.bad * 100 > percent * (o->last.good + o->last.bad);
 }
 
+/* Step 4: ejects the servers of whose calls too many have failed. */
 static void
 sweep_failure_percentage(struct sweep *s)
 {
@@ -197,7 +201,8 @@ sweep_failure_percentage(struct sweep *s)
 
 /* --- the sweep ---------------------------------------------------------- */
 
-/* Step 2. Also counts the servers that are ejected. */
+/* Step 2: takes the calls of the interval. Also counts the servers that are
+ * ejected. */
 static void
 sweep_begin(struct sweep *s)
 {
@@ -208,7 +213,8 @@ sweep_begin(struct sweep *s)
     }
 }
 
-/* Step 5. */
+/* Step 5: lets servers return whose time is over, and lowers the multipliers of
+ * the others. */
 static void
 sweep_end(struct sweep *s)
 {

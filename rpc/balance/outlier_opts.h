@@ -14,8 +14,9 @@
 
 #include "rpc/balance/outlier.h"
 
-/* To be called inside vc_channel_open(), on its thread. If opts is NULL, both
- * methods of *out are off.
+/* Called by vc_channel_open(), on its thread, for its option, and that of the
+ * service config. If opts is NULL, both methods of *out are off. After an error
+ * *out is as before.
  * VC_INVALID_ARGUMENT  an option is out of its range, or the size is not set */
 enum vc_status vc__outlier_opts_take(struct vc__outlier_policy *out,
                                      const struct vc_outlier_opts *opts);

@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * See rpc/balance/picker.h. Any thread; vc__picker_pick() calls the static
- * functions, directly or not, unless a comment says otherwise. */
+ * functions, directly or not, unless a comment says otherwise. Those that
+ * choose return the place of a server in the set. */
 #include "rpc/balance/picker.h"
 
 #include "rpc/balance/custom.h"
@@ -11,7 +12,7 @@
 /* So often a server is drawn in turn, by weight, while it does not suit. */
 #define DRAWS 4u
 
-/* All servers of a set. */
+/* All servers of a set. Also for tier_find(). */
 static struct vc__range
 range_all(const struct vc__server_set *set)
 {
@@ -42,8 +43,9 @@ pick_first(struct vc__picker *k, const struct vc__server_set *set,
     return f.first;
 }
 
-/* Relaxed: a false hint costs a look at all servers, or a share that is not
- * equal until a server is met that is not connected. */
+/* Sets the hint whether all servers are connected. Relaxed: a false hint costs
+ * a look at all servers, or a share that is not equal until a server is met
+ * that is not connected. */
 static void
 whole_set(struct vc__picker *k, bool whole)
 {
@@ -52,7 +54,7 @@ whole_set(struct vc__picker *k, bool whole)
 }
 
 /* Looks at all servers of the range, has those connected that are not, and
- * notes whether all are. */
+ * notes whether all are. Returns those that suit best. */
 static struct vc__field
 field_survey(struct vc__picker *k, const struct vc__server_set *set,
              struct vc__range range, const struct vc__pick *pick)
@@ -80,8 +82,9 @@ tier_find(const struct vc__server_set *set, bool connects,
     return range_all(set);
 }
 
-/* While all servers are connected, a choice looks at one only: of those of the
- * first tier, if there are several. */
+/* The next in turn of the servers that suit best; of the first tier that does
+ * not fail, if there are several tiers. While all servers are connected, a
+ * choice looks at one only. */
 static unsigned
 round_robin(struct vc__picker *k, const struct vc__server_set *set,
             const struct vc__pick *pick)
@@ -100,7 +103,7 @@ round_robin(struct vc__picker *k, const struct vc__server_set *set,
     return vc__field_get(&f, set, at % f.n, pick);
 }
 
-/* One of the field by chance, by the weights. */
+/* For weighted_round_robin(): one of the field by chance, by the weights. */
 static unsigned
 weight_draw(const struct vc__field *f, const struct vc__server_set *set,
             const struct vc__stride *stride, const struct vc__pick *pick)
@@ -177,10 +180,10 @@ least_request(struct vc__picker *k, const struct vc__server_set *set,
                : b;
 }
 
-/* Walks the ring from the place of the call's hash, as A42 and A76 say. The call
- * waits for the first server of its key that is not connected, or if that fails
- * for the second; from then on, or without a key, it takes the first that is
- * connected, and waits only if none is. Servers on the way are connected, as
+/* Walks the ring from the place of the call's hash, as A42 and A76 say. The
+ * call waits for the first server of its key that is not connected, or if that
+ * fails for the second; from then on, or without a key, it takes the first that
+ * is connected, and waits only if none is. Servers on the way are connected, as
  * soon as their backoff allows, up to the first that does not fail. */
 static unsigned
 ring_hash(const struct vc__server_set *set, const struct vc__pick *pick)

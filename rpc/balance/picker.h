@@ -78,8 +78,9 @@ vc__picker_quick(struct vc__picker *k, const struct vc__server_set *set,
     return NULL;
 }
 
-/* The set has changed: pick_first stays with its server, if that is still
- * there; else it begins with the first. Called by changes.c. */
+/* The set, or the policy, has changed: pick_first stays with its server, if
+ * that is still there; else it begins with the first. The hint that all servers
+ * are connected is over. Called by changes.c, under its lock. */
 void vc__picker_moved(struct vc__picker *k, const struct vc__server_set *from,
                       const struct vc__server_set *to);
 

@@ -31,7 +31,8 @@ policy_name_is_good(const char *name)
            !vc__policy_is_own(name);
 }
 
-/* Adds a type, for vc_policy_register(). Under policies_lock. */
+/* Adds a type, for vc_policy_register(), and returns its status: VC_OK, too, if
+ * the same type is there already. Under policies_lock. */
 static enum vc_status
 policy_add(const struct vc_policy_type *type)
 {

@@ -48,7 +48,7 @@ struct vc_resolver {
     struct watch watches[WATCHES];
 };
 
-/* --- the holder's part ---------------------------------------------------- */
+/* --- the holder's part, unless a comment or the header says otherwise ----- */
 
 /* fire() of the timer. If another time was asked for, the task will set it. */
 static void
@@ -169,7 +169,8 @@ watch_on_ready(struct vc__source *s)
         w->ready(w->resolver->state, s->fd);
 }
 
-/* The watch of this descriptor; of -1: a free one. NULL: there is none. */
+/* For vc_resolver_watch() and vc_resolver_forget(): the watch of this
+ * descriptor; of -1: a free one. NULL: there is none. */
 static struct watch *
 watch_find(struct vc_resolver *r, int fd)
 {
@@ -181,7 +182,8 @@ watch_find(struct vc_resolver *r, int fd)
 }
 
 /* For vc_resolver_watch(): a descriptor that is not watched yet, in a free
- * watch. What it reports is no traffic. */
+ * watch. What it reports is no traffic. VC_RESOURCE_EXHAUSTED if the kernel
+ * refuses it: then the watch stays free. */
 static enum vc_status
 descriptor_add(struct vc_resolver *r, struct watch *w, int fd)
 {
@@ -241,7 +243,7 @@ vc_resolver_forget(struct vc_resolver *r, int fd)
     w->source.fd = -1;
 }
 
-/* --- what it says --------------------------------------------------------- */
+/* --- what it says: any thread --------------------------------------------- */
 
 static const struct vc__option endpoint_numbers[] = {
     VC__OPTION_IN(vc_endpoint, weight, 1, 1, VC_ENDPOINT_WEIGHT_MAX),
@@ -251,7 +253,8 @@ static const struct vc__option endpoint_numbers[] = {
 static const struct vc__options endpoint_opts =
     VC__OPTIONS(vc_endpoint, "VC_ENDPOINT_INIT", endpoint_numbers);
 
-/* Copies a text of an endpoint, for endpoint_take(). */
+/* Copies a text of an endpoint, or "" for NULL, for endpoint_take().
+ * VC_INVALID_ARGUMENT if it is too long. */
 static enum vc_status
 endpoint_text(char *out, size_t size, const char *text, const char *name)
 {
@@ -265,8 +268,9 @@ endpoint_text(char *out, size_t size, const char *text, const char *name)
     return VC_OK;
 }
 
-/* Copies and checks an endpoint, for vc_resolver_set(). Its target is checked
- * when its server is made. */
+/* Copies and checks an endpoint, for vc_resolver_set(). VC_INVALID_ARGUMENT if
+ * it is malformed; whether its target is, is checked when its server is
+ * made. */
 static enum vc_status
 endpoint_take(struct vc__endpoint *out, const void *from)
 {
@@ -322,7 +326,7 @@ vc_resolver_fail(struct vc_resolver *r, const char *why)
     vc__changes_fail(r->changes, why == NULL ? "no reason is known" : why);
 }
 
-/* --- opening and closing -------------------------------------------------- */
+/* --- opening and closing: on the threads that do that --------------------- */
 
 /* For vc__resolver_open() and vc__resolver_make(). NULL if memory is short. */
 static struct vc_resolver *

@@ -20,17 +20,19 @@ struct vc__engine;
 struct vc__servers;
 
 /* Opens a resolver of this type: calls its open(), on this thread. Returns the
- * status of that, as an error of this thread with the resolver's text, or
- * VC_RESOURCE_EXHAUSTED. Called by vc_channel_open(). */
+ * status of that, an error as this thread's last with the resolver's text, or
+ * VC_RESOURCE_EXHAUSTED; *out is set with VC_OK only. Called by
+ * vc_channel_open(). */
 enum vc_status vc__resolver_open(struct vc_resolver **out,
                                  const struct vc_resolver_type *type,
                                  const char *target,
                                  struct vc__changes *changes,
                                  struct vc__engine *engine);
 
-/* Makes a resolver that names no servers: the functions of its state are called
- * by vc_resolver_watch() and vc_resolver_timer(), and close() at its end. NULL
- * if memory is short. */
+/* Makes a resolver that names no servers: its state has only functions that
+ * vc_resolver_watch() and vc_resolver_timer() have called, and close() at its
+ * end. NULL if memory is short. Called by vc_channel_open(), for the file of a
+ * service config. */
 struct vc_resolver *vc__resolver_make(const struct vc_resolver_type *type,
                                       void *state, struct vc__engine *engine);
 
@@ -41,7 +43,8 @@ struct vc__servers *vc__resolver_servers(const struct vc_resolver *r);
 /* Has the holder stop the resolver's timer and descriptors, waits for that,
  * calls close(), on this thread, and frees the resolver. NULL is allowed.
  * Called by vc_channel_close(), or by vc_channel_open() when that fails after
- * the resolver was opened. */
+ * the resolver was opened; for the resolver of the servers, and that of the
+ * file of a service config. */
 void vc__resolver_close(struct vc_resolver *r);
 
 /* A server cannot be reached, or was lost: has again() called, on the holder,
@@ -51,7 +54,8 @@ void vc__resolver_again(struct vc_resolver *r, uint64_t now);
 
 /* rpc/balance/resolver_types.c: the type for a target with this scheme, in
  * *type; NULL: the library reads the target itself. VC_UNIMPLEMENTED if it
- * needs a module that is not there. Called by vc_channel_open(). */
+ * needs a module that is not there, or the errors of vc_resolver_register() for
+ * the type of a module. Called by vc_channel_open(). */
 enum vc_status vc__resolver_type_find(const struct vc_resolver_type **type,
                                       const char *target);
 

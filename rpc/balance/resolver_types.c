@@ -32,7 +32,8 @@ static pthread_mutex_t types_lock = PTHREAD_MUTEX_INITIALIZER;
 static const struct vc_resolver_type *types[TYPES_MAX]; /* types_lock */
 static atomic_uint n_types; /* written under types_lock */
 
-/* True if `text` begins with this scheme and a colon. */
+/* For vc__resolver_type_find() and type_get(): true if `text` begins with this
+ * scheme and a colon. */
 static bool
 has_scheme(const char *text, const char *scheme)
 {
@@ -63,7 +64,8 @@ scheme_is_own(const char *scheme)
     return strcmp(scheme, "file") == 0;
 }
 
-/* The registered type for this target; NULL: there is none. */
+/* For vc__resolver_type_find(): the registered type for this target; NULL:
+ * there is none. */
 static const struct vc_resolver_type *
 type_get(const char *target)
 {
@@ -80,7 +82,8 @@ type_get(const char *target)
     return type;
 }
 
-/* Adds a type, for vc_resolver_register(). Under types_lock. */
+/* Adds a type, for vc_resolver_register(), and returns its status: VC_OK, too,
+ * if the same type is there already. Under types_lock. */
 static enum vc_status
 type_add(const struct vc_resolver_type *type)
 {
@@ -102,6 +105,7 @@ type_add(const struct vc_resolver_type *type)
     return VC_OK;
 }
 
+/* The program calls this, and module_load(). */
 enum vc_status
 vc_resolver_register(const struct vc_resolver_type *type)
 {
@@ -128,7 +132,9 @@ vc_resolver_register(const struct vc_resolver_type *type)
     return status;
 }
 
-/* For vc__resolver_type_find(): loads a module, which stays. */
+/* For vc__resolver_type_find(): loads a module, which stays, and registers its
+ * type. VC_UNIMPLEMENTED if there is no such module, or it is none of Verbcall;
+ * else as vc_resolver_register(). */
 static enum vc_status
 module_load(const char *scheme, const char *file)
 {

@@ -21,17 +21,20 @@
 
 /* --- the servers, in the order of their keys ---------------------------- */
 
+/* A server of the ring that is being made. */
 struct ring_member {
     const struct vc__endpoint *endpoint;
     unsigned server; /* its number */
 };
 
+/* The key by which a server is placed on the ring. */
 static const char *
 ring_key_of(const struct vc__endpoint *e)
 {
     return e->hash_key[0] != '\0' ? e->hash_key : e->target;
 }
 
+/* The weight of a server, at least 1. */
 static uint32_t
 ring_weight_of(const struct vc__endpoint *e)
 {
@@ -51,6 +54,8 @@ ring_member_order(const void *a, const void *b)
                       : (x->server > y->server) - (x->server < y->server);
 }
 
+/* The servers, sorted by ring_member_order(); the caller frees them. NULL if
+ * memory is short. */
 static struct ring_member *
 ring_members_new(const struct vc__endpoint *endpoints, unsigned n)
 {
@@ -74,12 +79,14 @@ struct ring_scale {
     uint64_t times, by;
 };
 
+/* a / b, rounded up. */
 static uint64_t
 ring_divide_up(uint64_t a, uint64_t b)
 {
     return (a + b - 1) / b;
 }
 
+/* A size within the limits of a ring, 1..VC__RING_SIZE_MAX. */
 static unsigned
 ring_size_within(unsigned size)
 {
@@ -88,9 +95,10 @@ ring_size_within(unsigned size)
     return size < VC__RING_SIZE_MAX ? size : VC__RING_SIZE_MAX;
 }
 
-/* gRPC's rule: the lightest server has its share of `min`, rounded up, and the
- * others as many for their weights. If that is more than max, all have their
- * share of max. */
+/* Returns the scale by gRPC's rule: the lightest server, whose weight is
+ * `least`, has its share of `min`, rounded up, and the others as many for their
+ * weights. If that is more than max, all have their share of max. sum: of all
+ * weights. */
 static struct ring_scale
 ring_scale_of(uint64_t least, uint64_t sum, unsigned min, unsigned max)
 {
@@ -141,6 +149,8 @@ ring_add(struct vc__ring_entry *entries, unsigned count,
     }
 }
 
+/* Makes the ring of these members, whose weights have this sum. NULL if memory
+ * is short. */
 static struct vc__ring *
 ring_new_of(const struct ring_member *members, unsigned n,
             const struct ring_scale *scale, uint64_t sum)

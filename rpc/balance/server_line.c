@@ -1,7 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * See rpc/balance/server_line.h. vc__server_line() calls the static functions.
+ * See rpc/balance/server_line.h. vc__server_line() calls the static functions,
+ * line_ejected() by line_health().
  * What they read changes meanwhile, and each number counts for itself. */
 #include "rpc/balance/server_line.h"
 

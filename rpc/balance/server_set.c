@@ -95,7 +95,7 @@ struct order {
     unsigned n;
 };
 
-/* Appends the servers of this tier. */
+/* For tiers_lay(): appends the servers of this tier. */
 static void
 tier_append(struct order *to, const struct vc__server_set *set,
             const unsigned *tiers, unsigned tier)

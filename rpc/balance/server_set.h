@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The servers of a channel at one time, arranged for its policy. Constant once
- * it is published, but for the weights by load reports. The thread that opens
- * or changes the channel, unless a comment says otherwise.
+ * it is published, but for the weights by load reports. The thread that opens,
+ * changes or closes the channel, unless a comment says otherwise.
  *
  * Called by: changes.c (new, arrange, weigh, free), servers.c (new, arrange,
  * is_equal, free), server_set.c (is_equal), loads.c (weigh), picker.c (stride),
@@ -45,18 +45,21 @@ struct vc__server_set *vc__server_set_new(unsigned n,
                                           struct vc__endpoint *about);
 
 /* All servers are in it: makes what the policy needs, and lays them by tiers.
- * label: of this program, for nearest; or NULL. False if memory is short. */
+ * label: of this program, for nearest; or NULL. False if memory is short. A set
+ * without `about`, or with one server, needs nothing. */
 bool vc__server_set_arrange(struct vc__server_set *set, enum vc__policy policy,
                             const char *label);
 
-/* True if no server is heavier than another, as the resolver says. Called for
- * vc_channel_describe(), too, by any thread. */
+/* True if no server is heavier than another, as the resolver says. Called when
+ * a set is arranged, and for vc_channel_describe(), by any thread. */
 bool vc__server_set_is_equal(const struct vc__server_set *set);
 
 /* The weights by load of its servers (struct vc__load, `used`) have changed, or
  * it is about to be published: if at least two have one, servers are chosen by
- * these; else by the weights of the resolver. Between vc__servers_enter() and
- * vc__servers_exit(), while choices go on. */
+ * these; else by the weights of the resolver. Does nothing for other policies
+ * than weighted_round_robin. Between vc__servers_enter() and
+ * vc__servers_exit(), or under the same lock, while choices go on: on the
+ * holder, or the thread that changes the set. */
 void vc__server_set_weigh(struct vc__server_set *set);
 
 /* The scheduler that counts now, of weighted_round_robin; NULL: all servers are
@@ -68,7 +71,8 @@ vc__server_set_stride(const struct vc__server_set *set)
     return atomic_load_explicit(&set->in_use, memory_order_acquire);
 }
 
-/* Called when no thread reads it any more. NULL is allowed. */
+/* Frees the set and `about`, not the servers. Called when no thread reads it
+ * any more. NULL is allowed. */
 void vc__server_set_free(struct vc__server_set *set);
 
 #endif

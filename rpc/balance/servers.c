@@ -49,7 +49,8 @@ server_gone(struct vc__subchannel *s)
 }
 
 /* For vc__servers_add(): makes what watches the health of the server, if that
- * is wanted, and whether it is a twin; and opens it. False if memory is short. */
+ * is wanted, and whether it is a twin; and opens it. False if memory is short:
+ * nothing is left. */
 static bool
 server_begin(struct vc__servers *sv, struct vc__subchannel *s,
              const struct vc__pool_opts *opts)
@@ -95,7 +96,8 @@ vc__servers_add(struct vc__servers *sv, const struct vc__pool_opts *opts)
 
 /* --- fixed targets -------------------------------------------------------- */
 
-/* Adds server i of the list, for servers_fill(). */
+/* Adds server i of the list, for servers_fill(). Errors as of
+ * vc__servers_open(); then set->sub[i] stays NULL. */
 static enum vc_status
 server_open(struct vc__servers *sv, struct vc__server_set *set,
             const char *target, unsigned i, struct vc__target_opts *opts)
@@ -307,7 +309,8 @@ vc__servers_count(struct vc__servers *sv, enum vc__pool_count which)
 
 /* --- for the program ------------------------------------------------------ */
 
-/* Server i of those that there are now, held; NULL: there are not so many. */
+/* For vc__servers_connect(): server i of those that there are now, held; NULL:
+ * there are not so many. */
 static struct vc__subchannel *
 server_get(const struct vc__servers *sv, unsigned i)
 {

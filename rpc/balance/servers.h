@@ -51,8 +51,10 @@ struct vc__servers {
 };
 
 /* Opens the servers of a fixed target: "list:", or one server. The picker's
- * policy is set. After an error nothing must be closed. Called by
- * vc_channel_open(), on zeroed memory. */
+ * policy is set. VC_INVALID_ARGUMENT if the target is malformed, the other
+ * errors of vc__target_opts_fill(), what build() of a policy of the program's
+ * own has returned, or VC_RESOURCE_EXHAUSTED; after an error nothing must be
+ * closed. Called by vc_channel_open(), on zeroed memory. */
 enum vc_status vc__servers_open(struct vc__servers *sv,
                                 struct vc__progress *progress,
                                 const char *target,
@@ -65,14 +67,19 @@ enum vc_status vc__servers_open(struct vc__servers *sv,
 enum vc_status vc__servers_place(struct vc__servers *sv,
                                  const struct vc__target_opts *opts);
 
-/* Between these two the set does not change. For ejections.c and loads.c. */
+/* Between these two the set, which vc__servers_enter() returns, does not
+ * change: where it may change they take and leave the lock of the changes. For
+ * ejections.c, loads.c, twin.c and this file. */
 struct vc__server_set *vc__servers_enter(const struct vc__servers *sv);
 void vc__servers_exit(const struct vc__servers *sv);
 
-/* Zeroed but for the policy: has no servers yet. For changes.c. */
+/* Initializes what is zeroed but for the policy, and has no servers yet. For
+ * vc__servers_open() and changes.c, inside vc_channel_open(). */
 void vc__servers_init(struct vc__servers *sv, struct vc__progress *progress);
 
-/* A new subchannel, not yet in a set. NULL: no memory. For changes.c. */
+/* A new subchannel, not yet in a set, with one user: the caller. Its health is
+ * watched, if that is wanted. NULL: no memory. For this file and changes.c: on
+ * the thread that opens or changes the channel. */
 struct vc__subchannel *vc__servers_add(struct vc__servers *sv,
                                        const struct vc__pool_opts *opts);
 
@@ -84,8 +91,8 @@ struct vc__subchannel *vc__servers_pick(struct vc__servers *sv,
                                         struct vc__subchannel **held);
 
 /* The usual choice, in few instructions, as vc__picker_quick(). NULL: then
- * vc__servers_pick() chooses. *held is NULL before, and as of vc__servers_pick()
- * then. Called when an attempt starts. */
+ * vc__servers_pick() chooses. *held is NULL before, and as of
+ * vc__servers_pick() then. Called when an attempt starts. */
 static inline __attribute__((always_inline)) struct vc__subchannel *
 vc__servers_quick(struct vc__servers *sv, const struct vc__pool *before,
                   uint64_t now, struct vc__subchannel **held)
@@ -150,16 +157,19 @@ enum vc_status vc__servers_connect(struct vc__servers *sv,
                                    const void *owner,
                                    const atomic_bool *closing);
 
-/* The text of vc_channel_describe(). */
+/* The text of vc_channel_describe(), truncated to size. Returns the length of
+ * all of it, as snprintf(). */
 size_t vc__servers_describe(const struct vc__servers *sv, char *text,
                             size_t size);
 
-/* Counts in the pool of one of them. */
+/* Counts in the pool of one of them. Called by vc__channel_count(). */
 void vc__servers_count(struct vc__servers *sv, enum vc__pool_count which);
 
 /* For vc_channel_close() and, except cancel, for a vc_channel_open() that
- * fails, in this order: stops the resolver; ends the calls;
- * and when the channel has no users any more, waits until all is closed. */
+ * fails, on its thread and in this order. Shut stops the resolver and the
+ * timers of ejections.c and loads.c. Cancel ends the calls, and what waits in
+ * vc__servers_connect() for this owner. Close, when the channel has no users
+ * any more, waits until all is closed, and frees the set. */
 void vc__servers_shut(struct vc__servers *sv);
 void vc__servers_cancel(struct vc__servers *sv, const void *owner);
 void vc__servers_close(struct vc__servers *sv);

@@ -24,20 +24,22 @@ struct stride_scale {
     uint16_t mean, floor;
 };
 
-/* False for NaN, too. */
+/* True if a weight is known: positive and finite, so it is no NaN. */
 static bool
 stride_weight_is_known(float weight)
 {
     return weight > 0 && weight <= FLT_MAX;
 }
 
+/* The nearest integer. */
 static uint16_t
 stride_round(double weight)
 {
     return (uint16_t)(weight + 0.5);
 }
 
-/* One known weight is the mean, and so all are equal. */
+/* Returns how these weights become integers. One known weight is the mean, and
+ * so all are equal. */
 static struct stride_scale
 stride_scale_of(const float *weights, unsigned n)
 {
@@ -65,6 +67,7 @@ stride_scale_of(const float *weights, unsigned n)
     return scale;
 }
 
+/* The integer of a weight, floor..WEIGHT_MAX; the mean, if it is not known. */
 static uint16_t
 stride_scale_weight(const struct stride_scale *scale, float weight)
 {

@@ -9,7 +9,8 @@
 #include "rpc/balance/health_watch.h"
 #include "rpc/balance/twin.h"
 
-/* closed() of the pool, and for subchannel_leave(): on the holder. */
+/* closed() of the pool, and for subchannel_leave(): on the holder. Calls
+ * gone(). */
 static void
 subchannel_gone(void *owner)
 {
@@ -34,9 +35,11 @@ clients_free(struct vc__subchannel *s)
     }
 }
 
-/* A task: run or posted by subchannel_drop(). Only now is the pool left:
- * another subchannel, of a server that was dropped and is back or of another
- * channel, may be the last to leave it, and frees it then. */
+/* A task, on the holder: run or posted by subchannel_drop(). Closes the pool,
+ * if no other subchannel uses it, and frees what the subchannel has. Only now
+ * is the pool left: another subchannel, of a server that was dropped and is
+ * back or of another channel, may be the last to leave it, and frees it
+ * then. */
 static void
 subchannel_leave(struct vc__task *task)
 {
@@ -53,8 +56,9 @@ subchannel_leave(struct vc__task *task)
         subchannel_gone(s);
 }
 
-/* A task: posted by vc__subchannel_put() of the last user. A task of the watch,
- * or the twin, may be posted, too, and runs before another one that is posted now. */
+/* A task, on the holder: posted by vc__subchannel_put() of the last user. A
+ * task of the watch, or the twin, may be posted, too, and runs before another
+ * one that is posted now. */
 static void
 subchannel_drop(struct vc__task *task)
 {
@@ -93,7 +97,8 @@ vc__subchannel_put(struct vc__subchannel *s)
         vc__engine_post(s->pool->engine, &s->drop);
 }
 
-/* The newest client, or NULL. Any thread, with or without the lock. */
+/* For the functions that follow: the newest client, or NULL. Any thread, with
+ * or without the lock. */
 static struct vc__client *
 first_client(struct vc__subchannel *s)
 {
@@ -112,7 +117,8 @@ client_find(struct vc__client *from, const struct vc_service *service)
     return from;
 }
 
-/* For client_add(), under the lock. NULL if memory is short. */
+/* For client_add(), under the lock: makes a client, and puts it in front of the
+ * list. NULL if memory is short. */
 static struct vc__client *
 client_make(struct vc__subchannel *s, const struct vc_service *service,
             const struct vc__client_opts *opts)

@@ -74,13 +74,13 @@ struct vc__client_opts {
 
 /* Gets the pool for these options, and has one user, the caller, who has zeroed
  * the memory and sets gone() and owner. False if memory is short; then nothing
- * must be dropped. Called by servers.c and changes.c. */
+ * must be dropped. Called by server_begin() of servers.c. */
 bool vc__subchannel_open(struct vc__subchannel *s, struct vc__pools *pools,
                          const struct vc__pool_opts *opts);
 
 /* Returns the client of this service, made at first use; NULL, with the error
  * as this thread's last, if memory is short, or s is the refusal of
- * rpc/balance/custom.h. Called by vc__channel_pick(). */
+ * rpc/balance/custom.h. Called by vc__channel_client_of(). */
 struct vc__client *vc__subchannel_client(struct vc__subchannel *s,
                                          const struct vc_service *service,
                                          const struct vc__client_opts *opts);

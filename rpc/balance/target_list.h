@@ -14,12 +14,13 @@
 #define VC__TARGET_LIST_MAX  1024u
 #define VC__TARGET_LIST_TEXT 320u
 
-/* Returns the number of targets in *n: 1 for what is no list.
+/* Gives the number of targets in *n: 1 for what is no list.
  * VC_INVALID_ARGUMENT if there are too many. text may be NULL. */
 enum vc_status vc__target_list_count(const char *text, unsigned *n);
 
 /* Copies target i, which is less than *n of vc__target_list_count(). A list's
- * one has no "list:". VC_INVALID_ARGUMENT if it is too long or empty. */
+ * one has no "list:". VC_INVALID_ARGUMENT if it is too long, or an empty one of
+ * a list. */
 enum vc_status vc__target_list_get(const char *text, unsigned i,
                                    char out[VC__TARGET_LIST_TEXT]);
 

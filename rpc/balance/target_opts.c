@@ -65,7 +65,8 @@ choice_add(struct vc__choice *choice, const struct vc__transport *transport)
 }
 
 /* Reads the target, for vc__target_opts_fill(): the first of its addresses, and
- * the transports that they name. */
+ * the transports that they name. VC_INVALID_ARGUMENT if an address is
+ * malformed, or server_address_check() refuses it. */
 static enum vc_status
 server_target_take(struct vc__target *out, struct vc__choice *named,
                    const char *text)

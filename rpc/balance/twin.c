@@ -22,7 +22,8 @@ struct vc__twin {
     atomic_bool away; /* it is elsewhere. Relaxed: a turn follows each change */
 };
 
-/* Under the lock, on any thread: has twins_turn() run soon. */
+/* For twin_on_changed() and vc__twins_follow(), under the lock, on any thread:
+ * has twins_turn() run soon. Does nothing after vc__twin_end(). */
 static void
 twin_post(struct vc__twin *t)
 {
@@ -31,8 +32,9 @@ twin_post(struct vc__twin *t)
     t->posted |= !t->ended;
 }
 
-/* For twin_on_changed(): the server is connected. If it is another one than
- * before, as a server says, calls of before do not count. */
+/* For twin_on_changed(): the server is connected, and this is what it has said.
+ * If it is another one than before, as a server says, calls of before do not
+ * count. */
 static void
 twin_connected(struct vc__twin *t, const struct vc__peer *peer)
 {
@@ -43,7 +45,9 @@ twin_connected(struct vc__twin *t, const struct vc__peer *peer)
     t->home = peer->home;
 }
 
-/* changed() of the gate: any thread, under the lock. */
+/* changed() of the gate, when the server was connected or lost: any thread,
+ * under the lock. Notes where the server is, and has all looked at if any has
+ * redirected. */
 static void
 twin_on_changed(struct vc__gate *gate)
 {
@@ -109,7 +113,8 @@ has_twin(const struct vc__server_set *set, unsigned i)
     return found;
 }
 
-/* The task: looks at all servers of the channel. On the holder. */
+/* The task: looks at all servers of the channel, and bars those that have a
+ * twin. On the holder. */
 static void
 twins_turn(struct vc__task *task)
 {

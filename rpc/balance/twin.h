@@ -31,7 +31,8 @@ void vc__twins_follow(const struct vc__server_set *set);
 /* The server has no users: follows it no more. A task of it may be posted, and
  * must run before vc__twin_free(). On the holder. */
 void vc__twin_end(struct vc__twin *t);
-/* NULL is allowed. */
+/* NULL is allowed. On the holder, after vc__twin_end(); or on any thread, if
+ * the server could not be made. */
 void vc__twin_free(struct vc__twin *t);
 
 #endif

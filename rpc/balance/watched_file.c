@@ -43,7 +43,7 @@ vc__watched_file_why(struct vc__watched_file *f, const char *format, ...)
     va_end(args);
 }
 
-/* The same for a system call that has failed. */
+/* The same for a system call that has failed with this errno. */
 static void
 file_why_errno(struct vc__watched_file *f, const char *what, int err)
 {
@@ -62,8 +62,9 @@ file_say(struct vc__watched_file *f)
 
 /* --- reading ------------------------------------------------------------- */
 
-/* Opens the file; -1: it fails, or is no file. A FIFO does not block it. A
- * missing file is noticed when it comes, others are tried again. */
+/* For file_read_all(): opens the file; -1, with f->why: it fails, or is no
+ * file. A FIFO does not block it. A missing file is noticed when it comes,
+ * others are tried again. */
 static int
 file_descriptor(struct vc__watched_file *f)
 {
@@ -82,8 +83,9 @@ file_descriptor(struct vc__watched_file *f)
     return -1;
 }
 
-/* Reads the whole file, or one byte more than it may have, into `text`, which
- * has room for that. */
+/* For file_read_into(): reads the whole file, or one byte more than it may
+ * have, into `text`, which has room for that. False, with f->why, if that
+ * fails. */
 static bool
 file_read_all(struct vc__watched_file *f, char *text, size_t *len)
 {
@@ -129,7 +131,9 @@ file_read_into(struct vc__watched_file *f, char *text)
 
 static void file_ready(void *state, int fd);
 
-/* Has the engine poll the descriptor of inotify, on its thread. */
+/* For file_begin() and file_refresh(), on the holder: has the engine poll the
+ * descriptor of inotify, if there is one. Returns 0, or EBUSY with the thread's
+ * last error if it cannot. */
 static int
 file_attach(struct vc__watched_file *f)
 {
@@ -140,7 +144,7 @@ file_attach(struct vc__watched_file *f)
     return f->attached ? 0 : EBUSY;
 }
 
-/* Says why the file is read again and again. */
+/* For file_refresh(): says why the file is read again and again. */
 static void
 file_why_again(struct vc__watched_file *f, int err)
 {
@@ -167,9 +171,9 @@ file_why_again(struct vc__watched_file *f, int err)
         file_why_errno(f, cannot, err);
 }
 
-/* Reads the file, with all that follows; `attaches` is true on the engine's
- * thread. The file is watched first, so changes while it is read are
- * noticed. */
+/* For vc__watched_file_begin() and file_due(): reads the file, with all that
+ * follows; `attaches` is true on the engine's thread. The file is watched
+ * first, so changes while it is read are noticed. */
 static void
 file_refresh(struct vc__watched_file *f, bool attaches)
 {
@@ -196,7 +200,7 @@ file_refresh(struct vc__watched_file *f, bool attaches)
 
 /* --- when ---------------------------------------------------------------- */
 
-/* The timer: reads the file. */
+/* fire() of the timer, on the holder: reads the file. */
 static void
 file_due(void *state)
 {
@@ -208,8 +212,8 @@ file_due(void *state)
         vc_resolver_timer(f->r, AGAIN_MS, file_due);
 }
 
-/* The first timer: open() could not have the descriptor polled. What has
- * happened since is waiting there. */
+/* fire() of the first timer, on the holder: open() could not have the
+ * descriptor polled. What has happened since is waiting there. */
 static void
 file_begin(void *state)
 {
@@ -219,7 +223,8 @@ file_begin(void *state)
         vc_resolver_timer(f->r, AGAIN_MS, file_due);
 }
 
-/* Has the file read soon, if that is not so already. */
+/* For file_ready() and vc__watched_file_again(), on the holder: has the file
+ * read soon, if that is not so already. */
 static void
 file_hurry(struct vc__watched_file *f)
 {

@@ -55,11 +55,12 @@ struct vc__watched_file {
  * f->why, if there can be none: the target is malformed, or there is no such
  * folder. */
 bool vc__watched_file_begin(struct vc__watched_file *f, const char *target);
-/* From now on the file is read when it has changed. */
+/* From now on the file is read when it has changed, on the holder. */
 void vc__watched_file_start(struct vc__watched_file *f);
 /* Has the file read soon: inotify may not know of a change. */
 void vc__watched_file_again(struct vc__watched_file *f);
-/* Nothing calls it any more. Blocks some 10 ms: see vc__file_watch_close(). */
+/* Closes the watch: nothing calls it any more. Blocks some 10 ms: see
+ * vc__file_watch_close(). */
 void vc__watched_file_end(struct vc__watched_file *f);
 
 /* Appends to f->why, which begins with the path. Called by all that fails in a
