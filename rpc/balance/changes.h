@@ -26,8 +26,10 @@ struct vc__changes {
     char *target;
 
     /* Held by one change at a time, while it makes a set and waits for readers
-     * of the former one. Only the thread of vc_resolver_set() waits for that,
-     * the holder only if that is called there. Taken before `lock`. */
+     * of the former one. Only the threads of vc_resolver_set() and
+     * vc_resolver_config() wait for that; the holder only if these are called
+     * there, or the file of a service config has changed. Taken before
+     * `lock`. */
     pthread_mutex_t changing;
     unsigned round; /* changing; counts changes */
 
@@ -58,7 +60,8 @@ enum vc_status vc__changes_set(struct vc__changes *ch,
                                struct vc__endpoint *endpoints, unsigned n);
 /* The policy of the channel is this one from now on. False if memory is short:
  * nothing has changed. Returns when no choice reads the former set any more.
- * Called when the service config changes, by channel_config.c. */
+ * Called when the service config changes: on the thread of
+ * vc_resolver_config(), or on the holder. */
 bool vc__changes_policy(struct vc__changes *ch, enum vc__policy policy);
 /* There is no answer, for this reason, which is logged if it is a new one. If
  * there were no servers yet, calls that wait for them fail with it. Called by

@@ -3,8 +3,8 @@
  *
  * See rpc/client/async.h. The static functions from seen_end() to on_told() run
  * on the holder: on_told() or async_on_timer() calls them, directly or not;
- * async_on_broken() on any thread.
- * Later ones run on the thread that makes the call, unless noted. */
+ * but async_on_broken() runs on any thread. Later ones run on the thread that
+ * makes the call, unless noted. */
 #include "rpc/client/async.h"
 
 #include <stdlib.h>
@@ -119,7 +119,7 @@ async_finish(struct vc_async *a, struct vc__attempt *won)
     a->over(a);
 }
 
-/* Ends the call with this error. */
+/* Ends the call with this error: async_finish() of its attempt. */
 static void
 finish_with(struct vc_async *a, enum vc_status status, enum vc_outcome outcome,
             const char *text)
@@ -132,7 +132,8 @@ finish_with(struct vc_async *a, enum vc_status status, enum vc_outcome outcome,
     async_finish(a, u);
 }
 
-/* Abandons the attempt. False if its end is still to be handled. */
+/* Abandons the attempt, for give_up() and hedge_won(). False if its end is
+ * still to be handled. */
 static bool
 attempt_give_up(struct vc_async *a, enum vc_outcome *outcome)
 {
@@ -145,7 +146,8 @@ attempt_give_up(struct vc_async *a, enum vc_outcome *outcome)
     return !a->flying;
 }
 
-/* Abandons the call. False if an end is still to be handled. */
+/* Abandons the call, in a pause too, with its hedge. False if an end is still
+ * to be handled. */
 static bool
 give_up(struct vc_async *a, enum vc_outcome *outcome)
 {
@@ -211,8 +213,8 @@ async_resume(struct vc_async *a)
     a->attempts.began = now;
     a->flying = true;
     vc__attempt_start(&a->attempt, now, a->attempts.due);
-    /* Only the first attempt has a hedge: also if it had to wait for servers, or
-     * to move. */
+    /* Only the first attempt has a hedge: also if it had to wait for servers,
+     * or to move. */
     first = a->attempts.number - a->attempts.moved == 1;
     async_timer_set(a, first ? first_due(a) : a->attempts.due);
 }
@@ -416,7 +418,8 @@ async_on_cancel(struct vc__cancelling *c)
                    VC__ASYNC_EV_CANCEL);
 }
 
-/* NULL, with an error, if memory is short. The attempt is not cleared here:
+/* For async_make(): allocates the call, with one reference. NULL, with an
+ * error, if memory is short. The attempt is not cleared here:
  * vc__attempt_init() sets what is used of it, and not the text, which is most
  * of the object. */
 static struct vc_async *
@@ -438,8 +441,8 @@ async_alloc(void (*over)(struct vc_async *a))
     return a;
 }
 
-/* Packs the request. Returns the errors of vc__attempt_limit() and
- * vc__attempt_prepare(). */
+/* For async_make(): packs the request. Returns the errors of
+ * vc__attempt_limit() and vc__attempt_prepare(). */
 static enum vc_status
 async_prepare(struct vc_async *a, const struct vc_call_opts *opts)
 {

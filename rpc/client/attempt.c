@@ -71,8 +71,9 @@ call_write(struct vc__send *send, uint8_t *out)
     vc__codec_pack(&u->method->request, &u->packing, u->message, out);
 }
 
-/* Allocates room for both parts of the body, which the caller fills. Returns it
- * with one reference, the attempt's; NULL if memory is short. */
+/* For long_new() and long_copy(): allocates room for both parts of the body,
+ * which the caller fills. Returns it with one reference, the attempt's; NULL if
+ * memory is short. */
 static struct long_send *
 long_alloc(struct vc__watch *watch, uint16_t before, uint32_t size)
 {
@@ -112,9 +113,9 @@ long_new(const struct vc__attempt *u, size_t size)
     return l;
 }
 
-/* Copies a request for another attempt, a further one or a hedge. The metadata
- * that this one adds come first, then those of the first attempt, which leave
- * room for them. NULL if memory is short. */
+/* Copies a request for another attempt, a further one or a hedge: on the
+ * holder. The metadata that this one adds come first, then those of the first
+ * attempt, which leave room for them. NULL if memory is short. */
 static struct vc__send *
 long_copy(const struct vc__send *send, struct vc__watch *watch,
           unsigned attempt)
@@ -189,7 +190,8 @@ metadata_prepare(struct vc__attempt *u)
     return status;
 }
 
-/* Frees the packed metadata of the request, if there are any. */
+/* Frees the packed metadata of the request, if there are any: when the attempt
+ * is released, or could not be prepared. */
 static void
 metadata_drop(struct vc__attempt *u)
 {
@@ -211,7 +213,8 @@ vc__attempt_release_all(struct vc__attempt *u)
         vc__attempt_tell(u, NULL);
 }
 
-/* Returns why the request cannot be sent, for vc__attempt_prepare_message(). */
+/* Returns why the request cannot be sent, as this thread's last error, for
+ * vc__attempt_prepare_message(). */
 static enum vc_status
 attempt_message_refuse(struct vc__attempt *u, size_t peer_max)
 {
@@ -268,7 +271,8 @@ vc__attempt_prepare_all(struct vc__attempt *u)
 /* --- the reply --------------------------------------------------------- */
 
 /* Counts at its server that the attempt has failed, as vc__servers_failed()
- * says. Called where u->error is set, so that good replies pay nothing. */
+ * says. Called where u->error is set, on that thread, so that good replies pay
+ * nothing. */
 __attribute__((cold, noinline)) static void
 attempt_failed(const struct vc__attempt *u)
 {
@@ -326,8 +330,8 @@ attempt_reply_unpack(struct vc__attempt *u, const struct vc__reply_frame *reply)
     reply_malformed(u, &fault);
 }
 
-/* Takes the reply's metadata, for call_replied(). False with u->error set,
- * which ends the call. */
+/* Takes the reply's metadata, for call_replied() and call_replied_limited().
+ * False with u->error set, which ends the call. */
 static bool
 metadata_take(struct vc__attempt *u, const struct vc__reply_frame *reply)
 {
@@ -365,9 +369,9 @@ vc__attempt_tell(struct vc__attempt *u, struct vc_result *result)
     u->reply_metadata = NULL;
 }
 
-/* Reports the reply to the throttle. An overloaded server sends a pushback; one
- * whose limits are reached does not. While the server sheds no calls nothing is
- * counted. */
+/* For call_replied() and call_replied_limited(): reports the reply to the
+ * throttle. An overloaded server sends a pushback; one whose limits are reached
+ * does not. While the server sheds no calls nothing is counted. */
 static inline void
 throttle_tell(struct vc__attempt *u, const struct vc__reply_frame *reply)
 {

@@ -87,8 +87,8 @@ void vc__attempt_init(struct vc__attempt *u, struct vc_channel *channel,
 enum vc_status vc__attempt_limit(struct vc__attempt *u,
                                  const struct vc__call_policy *policy);
 
-/* The parts of vc__attempt_prepare(): one for all attempts, and one for those
- * without metadata, of their own or of the library. */
+/* The parts of vc__attempt_prepare(), with its errors: one for all attempts,
+ * and one for those without metadata, of their own or of the library. */
 enum vc_status vc__attempt_prepare_all(struct vc__attempt *u);
 enum vc_status vc__attempt_prepare_message(struct vc__attempt *u);
 

@@ -29,10 +29,10 @@ parent_join(struct vc__attempts *a, struct vc__parent *parent, uint64_t now)
                              : vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
 }
 
-/* Takes references to the canceller and to that of the parent, and shortens the
- * deadline to the parent's; on the thread that begins the call. After a failure
- * it holds none. Inlined, it cost each call 16 instructions more, with a
- * canceller or not. */
+/* For vc__attempts_begin(), with its errors: takes references to the canceller
+ * and to that of the parent, and shortens the deadline to the parent's; on the
+ * thread that begins the call. After a failure it holds none. Inlined, it cost
+ * each call 16 instructions more, with a canceller or not. */
 static __attribute__((noinline)) enum vc_status
 cancellers_join(struct vc__attempts *a, const struct vc_call_opts *opts,
                 uint64_t now)

@@ -45,13 +45,15 @@ enum vc_status vc__attempts_begin(struct vc__attempts *a,
 void vc__attempts_end(struct vc__attempts *a);
 
 /* Attempt u has failed with u->error. Returns true if another attempt is to
- * follow after *wait_us; that attempt is then counted in a->number. policy: of
- * the call, or NULL: the channel's. */
+ * follow after *wait_us; that attempt is then counted in a->number, unless u
+ * was none, as it only waited for servers. If it has waited too long, u->error
+ * changes as by vc__attempts_in_time(). policy: of the call, or NULL: the
+ * channel's. */
 bool vc__attempts_next(struct vc__attempts *a, struct vc__attempt *u,
                        const struct vc__call_policy *policy, uint64_t *wait_us);
 
 /* The wait has elapsed. Returns false if the call's deadline passed meanwhile;
- * then u->error is set. */
+ * then u->error is set to that. Also called by vc__attempts_next(). */
 bool vc__attempts_in_time(const struct vc__attempts *a, struct vc__attempt *u,
                           uint64_t now);
 

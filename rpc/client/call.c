@@ -3,8 +3,8 @@
  *
  * The blocking unary call: the caller polls until the reply is there. No other
  * thread watches its deadline. One-way and hedged calls are made by one_way.c
- * and hedge.c; the deadline of a hedged one is a timer of the engine. All of it runs on the caller's thread, except
- * the callbacks that say otherwise. */
+ * and hedge.c; the deadline of a hedged one is a timer of the engine. All of it
+ * runs on the caller's thread, except the callbacks that say otherwise. */
 #include <verbcall/call.h>
 
 #include "rpc/client/attempts.h"
@@ -33,8 +33,8 @@ call_on_ended(struct vc__attempt *u)
 
 /* --- one attempt ------------------------------------------------------- */
 
-/* The deadline has passed: abandons the attempt and sets its error, or waits
- * for the end that comes at this moment. */
+/* For blocking_attempt(): the deadline has passed. Abandons the attempt and
+ * sets its error, or waits for the end that comes at this moment. */
 static void
 call_expire(struct blocking *b)
 {
@@ -83,8 +83,8 @@ blocking_attempt(struct blocking *b)
         vc__cancelling_end(&b->cancelling);
 }
 
-/* False if the call was cancelled before. Otherwise blocking_attempt() must
- * follow, which leaves the cancellers. */
+/* For blocking_run() and call_renew(): false if the call was cancelled before.
+ * Otherwise blocking_attempt() must follow, which leaves the cancellers. */
 static bool
 attempt_may_begin(struct blocking *b)
 {
@@ -123,8 +123,8 @@ on_pause_cancel(struct vc__cancelling *c)
     vc__engine_kick(p->engine);
 }
 
-/* Waits between two attempts, unless the channel is closed or the call
- * cancelled meanwhile; the next attempt detects that. */
+/* For go_on(): waits between two attempts, unless the channel is closed or the
+ * call cancelled meanwhile; the next attempt detects that. */
 static void
 call_pause_for(struct blocking *b, uint64_t us)
 {
@@ -177,7 +177,8 @@ call_prepare(struct blocking *b, struct vc_channel *channel,
     return vc__attempt_prepare(u);
 }
 
-/* Prepares the next attempt. False with u->error set. */
+/* For go_on(): prepares the next attempt. False, with u->error set, if that
+ * fails or the call was cancelled. */
 static bool
 call_renew(struct blocking *b, const struct what *w)
 {
@@ -202,7 +203,9 @@ call_renew(struct blocking *b, const struct what *w)
     return false;
 }
 
-/* The first attempt has failed: makes further ones. */
+/* For blocking_run(): the first attempt has failed. Makes further ones, until
+ * one succeeds or none is to follow; u->error is then how the call has
+ * ended. */
 static void
 go_on(struct blocking *b, const struct what *w)
 {
@@ -223,8 +226,8 @@ go_on(struct blocking *b, const struct what *w)
 
 /* --- the call ---------------------------------------------------------- */
 
-/* Fails a call that did not begin; returns the status of the error, which is
- * this thread's last. */
+/* For blocking_call(): fails a call that did not begin, and fills its result.
+ * Returns the status of the error, which is this thread's last. */
 static enum vc_status
 fail_unmade(const struct what *w)
 {
@@ -287,8 +290,8 @@ blocking_call(struct vc_channel *channel, const struct what *w, void **reply)
 /* For vc__channel_call() and configured_call(): makes a call with complete
  * options, which were made of user_opts: a hedged call, which runs as an
  * asynchronous one, makes its own of these. Returns as vc_channel_call(); a
- * one-way call leaves *reply as it is. Inlined, as w->policy is then known to be
- * NULL for the usual call. */
+ * one-way call leaves *reply as it is. Inlined, as w->policy is then known to
+ * be NULL for the usual call. */
 static inline __attribute__((always_inline)) enum vc_status
 call_dispatch(struct vc_channel *channel, const struct what *w,
               const struct vc_call_opts *user_opts, void **reply)

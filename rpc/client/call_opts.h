@@ -33,7 +33,7 @@ vc__method_is_unary(const struct vc_service *service, unsigned method)
              (VC_METHOD_CLIENT_STREAM | VC_METHOD_SERVER_STREAM));
 }
 
-/* vc__call_opts_take() for options that are not NULL. */
+/* vc__call_opts_take() for options that are not NULL; returns the same. */
 enum vc_status vc__call_opts_take_given(struct vc_call_opts *out,
                                         const struct vc_call_opts *opts,
                                         uint32_t default_ms);

@@ -98,7 +98,8 @@ channel_opts_take(struct vc_channel_opts *out,
 
 /* --- opening and closing ----------------------------------------------- */
 
-/* Copies a text of the options, or NULL, for balance_opts_take(). */
+/* Copies a text of the options, or NULL, for balance_opts_take(). False if
+ * memory is short. */
 static bool
 option_text_copy(char **out, const char *text)
 {
@@ -112,7 +113,9 @@ struct judges {
     struct vc__load_rules load;
 };
 
-/* For vc_channel_open(): the options about several servers. */
+/* For vc_channel_open(): takes the options about several servers.
+ * VC_INVALID_ARGUMENT if one is not allowed, VC_RESOURCE_EXHAUSTED without
+ * memory. */
 static enum vc_status
 balance_opts_take(struct vc_channel *c, const struct vc_channel_opts *opts,
                   struct judges *judges)
@@ -135,7 +138,8 @@ balance_opts_take(struct vc_channel *c, const struct vc_channel_opts *opts,
                : vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
 }
 
-/* For vc_channel_open(): opens the servers of the target, or its resolver. */
+/* For vc_channel_open(): opens the servers of the target, or its resolver.
+ * After an error nothing of them is open. */
 static enum vc_status
 servers_open(struct vc_channel *c, const char *target,
              const struct vc_channel_opts *opts,
@@ -177,7 +181,8 @@ judges_begin(struct vc_channel *c, const struct judges *judges)
             vc__loads_begin(sv, &judges->load, false));
 }
 
-/* For vc_channel_open(): NULL if memory is short. It has no servers yet. */
+/* For vc_channel_open(): makes the channel, which has no servers yet. NULL if
+ * memory is short. */
 static struct vc_channel *
 channel_new(struct vc_runtime *runtime, const struct vc_channel_opts *opts)
 {
@@ -210,7 +215,7 @@ channel_new(struct vc_runtime *runtime, const struct vc_channel_opts *opts)
     return c;
 }
 
-/* Frees a channel that has no servers. */
+/* Frees a channel that has no servers: it is closed, or could not be opened. */
 static void
 channel_free(struct vc_channel *c)
 {
@@ -335,7 +340,8 @@ channel_random(struct vc_channel *c)
     return high << 32 | vc__random(&other);
 }
 
-/* For vc__channel_pick(), if there is a choice. */
+/* For vc__channel_pick(), if there is a choice: returns as
+ * vc__servers_pick(). */
 static struct vc__subchannel *
 subchannel_pick(struct vc_channel *c, const struct vc_service *service,
                 const struct vc__pool *before, uint64_t now,

@@ -63,7 +63,9 @@ struct vc_channel {
     struct vc__waiter idle;
 };
 
-/* The pool is used only between these two. */
+/* The servers and their pools are used only between these two: by a call, a
+ * stream or a connect, on any thread. The last one to leave a channel that is
+ * being closed wakes the thread that closes it. */
 static inline void
 vc__channel_enter(struct vc_channel *c)
 {

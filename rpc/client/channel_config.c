@@ -3,7 +3,8 @@
  *
  * See rpc/client/channel_config.h. A config is taken by one thread at a time:
  * that of vc_channel_open() or of vc_resolver_config(), or the holder, if its
- * file has changed. */
+ * file has changed. Static functions run there, unless comments say otherwise;
+ * an error is then that thread's last. */
 #include "rpc/client/channel_config.h"
 
 #include <pthread.h>
@@ -160,8 +161,9 @@ vc__channel_config_describe(const struct vc_channel *c, char *text, size_t size)
 
 /* --- taking one ---------------------------------------------------------- */
 
-/* For config_take(): VC_OK if the channel can have these outliers. They are
- * looked for from its opening on, or never. */
+/* For config_take() and balance_use(): VC_OK if the channel can have these
+ * outliers, else VC_INVALID_ARGUMENT. They are looked for from its opening on,
+ * or never. */
 static enum vc_status
 outlier_check(const struct vc__channel_config *cc,
               const struct vc__service_config *config)
@@ -177,7 +179,7 @@ outlier_check(const struct vc__channel_config *cc,
                            "with this config");
 }
 
-/* For config_take(): has the channel's servers chosen by this policy. A channel
+/* For balance_use(): has the channel's servers chosen by this policy. A channel
  * with one server needs none. VC_RESOURCE_EXHAUSTED without memory. */
 static enum vc_status
 policy_use(struct vc_channel *c, enum vc__policy policy)
@@ -202,8 +204,9 @@ loads_use(struct vc__channel_config *cc, const struct vc_load_opts *load)
         vc__loads_follow(loads, &cc->load);
 }
 
-/* For config_take(): what is about the choice of servers. When the channel is
- * being opened it has none yet. */
+/* For config_take() and pushed_end(): what is about the choice of servers. When
+ * the channel is being opened it has none yet. VC_INVALID_ARGUMENT or
+ * VC_RESOURCE_EXHAUSTED: nothing has changed. */
 static enum vc_status
 balance_use(struct vc__channel_config *cc,
             const struct vc__service_config *config)
@@ -234,8 +237,9 @@ balance_use(struct vc__channel_config *cc,
     return VC_OK;
 }
 
-/* Reads a config and puts it in force; if `forces` is false only reads and
- * checks it. Under `changing`. After an error the former stays. */
+/* For own_take(), pushed_take() and pushed_end(): reads a config and puts it in
+ * force; if `forces` is false only reads and checks it. Under `changing`. After
+ * an error, of vc__config_module_parse() or balance_use(), the former stays. */
 static enum vc_status
 config_take(struct vc__channel_config *cc, const char *source, const char *text,
             size_t len, bool forces)
@@ -266,8 +270,9 @@ config_take(struct vc__channel_config *cc, const char *source, const char *text,
     return VC_OK;
 }
 
-/* Takes a text of the option or its file, and keeps it. It is in force unless
- * the resolver has one. */
+/* For vc__channel_config_open() and own_file_take(): takes a text of the option
+ * or its file, and keeps it. It is in force unless the resolver has one. Errors
+ * as of config_take(). */
 static enum vc_status
 own_take(struct vc__channel_config *cc, const char *source, const char *text,
          size_t len)
@@ -295,7 +300,8 @@ own_take(struct vc__channel_config *cc, const char *source, const char *text,
 
 /* --- the file ------------------------------------------------------------ */
 
-/* take() of the file. */
+/* take() of the file: on the thread that opens the channel, then on the holder.
+ * False if the text is refused. */
 static bool
 own_file_take(struct vc__config_file_owner *owner, const char *path,
               const char *text, size_t len)
@@ -306,7 +312,8 @@ own_file_take(struct vc__config_file_owner *owner, const char *path,
     return own_take(cc, path, text, len) == VC_OK;
 }
 
-/* fail() of the file: a text was refused, or it cannot be read or watched. */
+/* fail() of the file, on the same threads: a text was refused, or it cannot be
+ * read or watched. */
 static void
 own_file_fail(struct vc__config_file_owner *owner, const char *why)
 {
@@ -316,8 +323,8 @@ own_file_fail(struct vc__config_file_owner *owner, const char *why)
 
 /* --- the resolver -------------------------------------------------------- */
 
-/* For vc_resolver_config(): the resolver has none any more, so the option's
- * counts, or none. */
+/* For pushed_take(): the resolver has none any more, so the option's
+ * counts, or none. Under `changing`. Errors as of config_take(). */
 static enum vc_status
 pushed_end(struct vc__channel_config *cc)
 {
@@ -334,8 +341,8 @@ pushed_end(struct vc__channel_config *cc)
     return VC_OK;
 }
 
-/* For vc_resolver_config(): takes the config, or that of the option. Under
- * `changing`. */
+/* For vc_resolver_config(): takes the config, or, if it is NULL, that of the
+ * option. Under `changing`. Errors as of config_take(). */
 static enum vc_status
 pushed_take(struct vc__channel_config *cc, const char *json)
 {
@@ -352,7 +359,8 @@ pushed_take(struct vc__channel_config *cc, const char *json)
 
 /* --- opening and closing ------------------------------------------------- */
 
-/* Makes what a channel with configs has. NULL if memory is short. */
+/* For vc__channel_config_open() and settings_get(): makes what a channel with
+ * configs has. NULL if memory is short. */
 static struct vc__channel_config *
 settings_new(struct vc_channel *c, const char *target)
 {
@@ -374,7 +382,8 @@ settings_new(struct vc_channel *c, const char *target)
     return NULL;
 }
 
-/* Frees it; no other thread uses it. */
+/* Frees it; no other thread uses it. On the thread that closes the channel, or
+ * could not open it, or of settings_get(). */
 static void
 settings_free(struct vc__channel_config *cc)
 {
@@ -426,7 +435,8 @@ vc_resolver_config(struct vc_resolver *r, const char *json)
     return vc__error_raise(&error);
 }
 
-/* For vc__channel_config_open(): the error of an option, with its name. */
+/* For vc__channel_config_open(): adds the name of the option to the error, and
+ * returns its status. */
 static enum vc_status
 option_refuse(enum vc_status status)
 {

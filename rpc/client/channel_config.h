@@ -20,21 +20,25 @@ struct vc__outlier_policy;
 
 /* Takes the option service_config, if there is one: sets c->settings, and puts
  * the config in force, with its policy and outliers. Called by
- * vc_channel_open(), before the channel has servers.
+ * vc_channel_open(), before the channel has servers. After an error
+ * vc__channel_config_close() must follow, too.
  * VC_INVALID_ARGUMENT    it is malformed, or its file cannot be read
  * VC_UNIMPLEMENTED       there is no module to read it
  * VC_RESOURCE_EXHAUSTED  no memory */
 enum vc_status vc__channel_config_open(struct vc_channel *c, const char *target,
                                        const char *option,
                                        struct vc__outlier_policy *outlier);
-/* The channel is open: uses what its config says of load reports, and watches the
- * file of its option, if that is one. */
+/* The channel is open: uses what its config says of load reports, and watches
+ * the file of its option, if that is one. */
 void vc__channel_config_start(struct vc_channel *c);
-/* True if the policy may change while a list: is the target. */
+/* True if the policy may change while a list: is the target: the option names a
+ * file. Called by vc_channel_open(). */
 bool vc__channel_config_changes(const struct vc_channel *c);
 
-/* For vc_channel_close(), in this order. No config is taken any more: the
- * channel has no resolver. And: no call uses the channel. */
+/* For vc_channel_close(), in this order; and close for a vc_channel_open() that
+ * fails. Shut: the channel has no resolver any more, and its file is closed, so
+ * no config is taken. Close, when no call uses the channel: frees what there is
+ * of it. */
 void vc__channel_config_shut(struct vc_channel *c);
 void vc__channel_config_close(struct vc_channel *c);
 

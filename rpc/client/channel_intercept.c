@@ -25,7 +25,8 @@ vc_channel_intercept(struct vc_channel *channel,
 }
 
 /* Milliseconds that the interceptors have left of the timeout, at least 1;
- * VC_NO_DEADLINE if there is none. */
+ * VC_NO_DEADLINE if there is none. On the thread that makes the call or the
+ * stream, when they have run. */
 static uint32_t
 channel_intercept_ms_left(const struct vc_interception *i)
 {
@@ -87,8 +88,8 @@ channel_intercept_call_finish(struct vc_interception *i,
 }
 
 /* Initialises *i with a copy of the options, which interceptors may change.
- * Called for calls of any kind and streams. VC_INVALID_ARGUMENT if an option is
- * not allowed. */
+ * Called for calls of any kind and streams, on the thread that makes them.
+ * VC_INVALID_ARGUMENT if an option is not allowed. */
 static enum vc_status
 call_init(struct vc_interception *i, struct vc_call_opts *opts,
           struct vc_channel *channel, const struct vc_service *service,

@@ -237,8 +237,8 @@ over_by_queue(struct vc_async *a)
         completions_drop(a);
 }
 
-/* For vc_channel_call_queued(): a channel and a queue must have the same
- * runtime. */
+/* For vc_channel_call_queued(): VC_OK if channel and queue are valid and have
+ * the same runtime, else VC_INVALID_ARGUMENT. */
 static enum vc_status
 queue_check(const struct vc_channel *channel,
             const struct vc_completions *queue)
@@ -285,8 +285,8 @@ vc_channel_call_queued(struct vc_channel *channel,
 
 /* --- waiting ----------------------------------------------------------- */
 
-/* Fills the program's completion, which then owns the reply, and drops the
- * call. */
+/* For vc_completions_next(): fills the program's completion, which then owns
+ * the reply, and drops the call. */
 static void
 completion_fill(struct vc_completion *c, struct vc_async *a)
 {

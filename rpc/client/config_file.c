@@ -3,7 +3,8 @@
  *
  * See rpc/client/config_file.h. The file has a resolver of its own, which names
  * no servers: by it the holder calls the functions of rpc/balance/watched_file.
- * Static functions run where verbcall/resolver.h says. */
+ * take() and say() of the file run on the thread that opens the channel, and
+ * then on the holder. */
 #include "rpc/client/config_file.h"
 
 #include <stdlib.h>
@@ -21,7 +22,8 @@ struct vc__config_file {
     enum vc_status status; /* of the last text */
 };
 
-/* take() of the file: a fault is in f->why afterwards. */
+/* take() of the file: gives the text to the owner. False if that refuses it:
+ * f->why says why. */
 static bool
 config_file_take(struct vc__watched_file *w, char *text, size_t len)
 {
@@ -35,7 +37,8 @@ config_file_take(struct vc__watched_file *w, char *text, size_t len)
     return good;
 }
 
-/* say() of the file. */
+/* say() of the file: passes on to the owner what is wrong, once the file is
+ * open. */
 static void
 config_file_say(struct vc__watched_file *w, const char *why)
 {
@@ -45,7 +48,9 @@ config_file_say(struct vc__watched_file *w, const char *why)
         f->owner->fail(f->owner, why);
 }
 
-/* close() of the resolver: nothing calls the file any more. */
+/* close() of the resolver, on the thread that closes the channel; also for
+ * vc__config_file_open() when it fails. Nothing calls the file any more: frees
+ * it. */
 static void
 config_file_end(void *state)
 {
@@ -68,7 +73,8 @@ vc__config_file_is_one(const char *option)
     return strncmp(option, "file:", 5) == 0;
 }
 
-/* For vc__config_file_open(): reads the file for the first time. */
+/* For vc__config_file_open(), with its errors: reads the file for the first
+ * time. */
 static enum vc_status
 config_file_read(struct vc__config_file *f, const char *option)
 {

@@ -32,15 +32,16 @@ struct vc__config_file_owner {
 bool vc__config_file_is_one(const char *option);
 
 /* Reads the file, and calls take() of the owner, or fails with why there is no
- * config: VC_INVALID_ARGUMENT, or the error of take(). */
+ * config: VC_INVALID_ARGUMENT, the error of take(), or VC_RESOURCE_EXHAUSTED.
+ * *file is set with VC_OK only. Called by vc_channel_open(). */
 enum vc_status vc__config_file_open(struct vc__config_file **file,
                                     const char *option,
                                     struct vc__config_file_owner *owner,
                                     struct vc__engine *engine);
-/* Watches the file from now on. */
+/* Watches the file from now on: the holder reads it when it has changed. */
 void vc__config_file_start(struct vc__config_file *file);
-/* The owner is not called any more. NULL is allowed. Called by
- * vc_channel_close(). */
+/* Closes and frees the file: the owner is not called any more. NULL is allowed.
+ * Called by vc_channel_close(), and by a vc_channel_open() that fails. */
 void vc__config_file_close(struct vc__config_file *file);
 
 #endif

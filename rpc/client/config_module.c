@@ -23,7 +23,8 @@ VC_API extern const struct vc__config_module vc_config_module
 /* The module, once it was used. Two threads may load it; they get the same. */
 static _Atomic(const struct vc__config_module *) module;
 
-/* For module_get(): NULL, with the error as this thread's last. */
+/* For module_get(): loads the module, which stays. NULL, with VC_UNIMPLEMENTED
+ * as this thread's last error, if there is none. */
 static const struct vc__config_module *
 config_module_load(void)
 {
@@ -43,7 +44,8 @@ config_module_load(void)
     return m;
 }
 
-/* For vc__config_module_parse(): NULL as above. */
+/* For vc__config_module_parse(): the module, which is loaded if it was not used
+ * yet. NULL as above, also if it is of another version. */
 static const struct vc__config_module *
 module_get(void)
 {
@@ -64,8 +66,8 @@ module_get(void)
     return m;
 }
 
-/* For vc__config_module_parse(): the reason may have a part of the text, which
- * may be cut anywhere. */
+/* For vc__config_module_parse(): makes the reason UTF-8 without control
+ * characters. It may have a part of the text, which may be cut anywhere. */
 static void
 why_clean(char *why)
 {

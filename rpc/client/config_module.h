@@ -15,11 +15,12 @@
 struct vc__service_config;
 
 /* Reads a text of len bytes; *config is then the caller's.
- * VC_INVALID_ARGUMENT  the text is malformed: vc_error() says where and how
+ * VC_INVALID_ARGUMENT  the text is malformed, or memory is short: vc_error()
+ *                      says which, where and how
  * VC_UNIMPLEMENTED     the module is not installed, or of another version */
 enum vc_status vc__config_module_parse(const char *text, size_t len,
                                        struct vc__service_config **config);
-/* NULL is allowed. */
+/* Frees what vc__config_module_parse() has read. NULL is allowed. */
 void vc__config_module_free(struct vc__service_config *config);
 
 #endif

@@ -202,7 +202,8 @@ vc__method_config_hash_metadata(const struct vc_channel *channel, char *name)
 
 /* --- changing ------------------------------------------------------------ */
 
-/* For vc__method_config_replace(): no call reads it any more. */
+/* For vc__method_config_replace(): frees a config that no call reads any
+ * more. */
 static void
 config_drop(struct vc__config *c)
 {

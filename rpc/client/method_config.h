@@ -36,7 +36,8 @@ vc__channel_is_configured(const struct vc_channel *channel)
     return atomic_load_explicit(&channel->config, memory_order_relaxed) != NULL;
 }
 
-/* vc__channel_opts_take() of a channel with a service config. */
+/* vc__channel_opts_take() of a channel with a service config; returns the
+ * same. */
 enum vc_status vc__config_opts_take(struct vc_call_opts *out,
                                     const struct vc_call_opts *opts,
                                     struct vc_channel *channel,
@@ -50,7 +51,7 @@ enum vc_status vc__config_opts_take(struct vc_call_opts *out,
  * else as method and channel say. *policy is `room`, filled, or NULL if the
  * config has no entry for the method. room: NULL takes only what
  * struct vc_call_opts can have, and no hedge; so this can be done again for the
- * same call.
+ * same call. On the thread that makes the call or the stream.
  * VC_INVALID_ARGUMENT  an option is not allowed */
 static inline enum vc_status
 vc__channel_opts_take(struct vc_call_opts *out, const struct vc_call_opts *opts,

@@ -5,12 +5,11 @@
  * was certainly not executed may be. One that may have been executed is retried
  * only if its method says that this does no harm, whatever the policy says.
  * Each wait is twice the one before, or as the policy says, with 20 % of
- * jitter. A channel whose calls mostly fail stops
- * retrying, so that retries do not bring down an overloaded server (as gRPC's
- * retryThrottling). Pure; any threads may use a budget at the same time. A
- * failed attempt is judged on the caller's thread if the call blocks, else on
- * the holder; that of a stream also inside vc__client_start() or
- * vc_channel_close().
+ * jitter. A channel whose calls mostly fail stops retrying, so that retries do
+ * not bring down an overloaded server (as gRPC's retryThrottling). Pure; any
+ * threads may use a budget at the same time. A failed attempt is judged on the
+ * caller's thread if the call blocks, else on the holder; that of a stream also
+ * inside vc__client_start() or vc_channel_close().
  *
  * Called by: attempts.c (again), stream_again.c (again), method_config.c
  * (resize), async.c (good), call.c (good), stream_client.c (good). */

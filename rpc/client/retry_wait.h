@@ -32,22 +32,24 @@ struct vc__retry_wait {
     void (*broken)(struct vc__retry_wait *p);
 };
 
-/* Called by vc_channel_open(). */
+/* Makes the list, which is empty. Called by vc_channel_open(). */
 void vc__retry_waits_init(struct vc__retry_waits *ps);
-/* Called by vc_channel_close(), or by vc_channel_open() if that fails. */
+/* No call waits any more. Called by vc_channel_close(), or by vc_channel_open()
+ * if that fails. */
 void vc__retry_waits_fini(struct vc__retry_waits *ps);
 
 /* Calls broken() of all waits, and lets no other begin. Called by
  * vc_channel_close(). */
 void vc__retry_waits_break(struct vc__retry_waits *ps);
 
-/* Called before a call or a stream waits for its next attempt, and when a
- * stream with callbacks is opened. False if the channel is being closed: no
- * wait may begin any more. Otherwise vc__retry_wait_end() must follow, whether
- * the wait was broken or not. The caller has set p->broken. */
+/* Adds a wait to the list. Called before a call or a stream waits for its next
+ * attempt, and when a stream with callbacks is opened. False if the channel is
+ * being closed: no wait may begin any more. Otherwise vc__retry_wait_end() must
+ * follow, whether the wait was broken or not. The caller has set p->broken. */
 bool vc__retry_wait_begin(struct vc__retry_waits *ps, struct vc__retry_wait *p);
-/* Called when the wait has ended for any reason; for a stream with callbacks,
- * after on_end(). Afterwards broken() does not run and will not. */
+/* Takes the wait from the list. Called when the wait has ended for any reason;
+ * for a stream with callbacks, after on_end(). Afterwards broken() does not run
+ * and will not. */
 void vc__retry_wait_end(struct vc__retry_waits *ps, struct vc__retry_wait *p);
 
 #endif

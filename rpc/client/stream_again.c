@@ -147,8 +147,9 @@ rest_take(struct vc__client_stream *c, bool starts)
     return mine;
 }
 
-/* Any thread, for the caller that has ended the rest, or could not begin it.
- * The call still keeps the channel entered. */
+/* Takes the call out of the channel's waits. Any thread, for the caller that
+ * has ended the rest, or could not begin it. The call still keeps the channel
+ * entered. */
 static void
 rest_leave(struct vc__client_stream *c)
 {
@@ -205,7 +206,8 @@ struct renewed {
     uint8_t metadata[];
 };
 
-/* Drops a reference, for the stream or a link; the last one frees the CALL. */
+/* Drops a reference, for the stream or a link, on any thread; the last one
+ * frees the CALL. */
 static void
 renewed_put(struct renewed *r)
 {

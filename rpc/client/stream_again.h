@@ -15,7 +15,8 @@
 
 #include "rpc/client/stream_client.h"
 
-/* Called by vc__client_stream_new(), before another thread knows the stream. */
+/* Initializes what is in the stream for this file. Called by
+ * vc__client_stream_new(), before another thread knows the stream. */
 void vc__client_stream_rest_init(struct vc__client_stream *c);
 
 /* Called when the attempt has ended with *error: on the holder, or on the

@@ -94,8 +94,9 @@ stream_client_on_failed(struct vc__request *r, const struct vc__error *why)
 }
 
 /* For client_put(), client_expire() and client_give_up(), on any thread: enters
- * the channel, and holds its server, for client_leave(); false if the call has ended: then the channel may be closed. A stream whose
- * message was lost ends before its call. */
+ * the channel, and holds the server, for client_leave(). False if the call has
+ * ended: then the channel may be closed. A stream whose message was lost ends
+ * before its call. */
 static bool
 client_enter(struct vc__client_stream *c, struct vc__subchannel **held)
 {
@@ -158,9 +159,9 @@ give_up_begin(struct vc__client_stream *c, const struct vc__error *error)
     return what;
 }
 
-/* give_up(), also called here: any thread. False also if the call is still
- * being started: then it ends later. A thread that waits in the stream may be
- * the holder, asleep. */
+/* give_up(), also called here: any thread. True if the call has ended. False
+ * also if the call is still being started: then it ends later. A thread that
+ * waits in the stream may be the holder, asleep. */
 static bool
 client_give_up(struct vc_stream *s, const struct vc__error *why)
 {
@@ -195,8 +196,9 @@ client_give_up(struct vc_stream *s, const struct vc__error *why)
     return mine;
 }
 
-/* If another thread is setting the end, waits for that, unless the stream has
- * callbacks. */
+/* For client_expire() and vc__client_stream_cancel(), on any thread: ends the
+ * call by client_give_up(). If another thread is setting the end, waits for
+ * that, unless the stream has callbacks. */
 static void
 give_up_await(struct vc_stream *s, const struct vc__error *error)
 {
@@ -225,7 +227,8 @@ vc__client_stream_cancel(struct vc_stream *s)
 
 /* --- cancelling -------------------------------------------------------- */
 
-/* A task: runs on the holder, after stream_client_on_cancel(). */
+/* A task: runs on the holder, after stream_client_on_cancel(), and cancels the
+ * call. */
 static void
 cancel_run(struct vc__task *task)
 {
@@ -459,7 +462,8 @@ initial_keep(struct vc__client_stream *c, const struct vc__metadata *m,
     return true;
 }
 
-/* message() of the request: gives the message to the stream. */
+/* message() of the request: gives the message to the stream. False if it breaks
+ * the protocol. */
 static bool
 on_message(struct vc__request *r, const struct vc__metadata *m,
            const uint8_t *body, uint32_t len, const char *loss)
@@ -473,7 +477,8 @@ on_message(struct vc__request *r, const struct vc__metadata *m,
     return vc__stream_message(&c->stream, body, len, loss);
 }
 
-/* window() of the request: the client may send up to this end. */
+/* window() of the request: the client may send up to this end. False if it
+ * breaks the protocol. */
 static bool
 on_window(struct vc__request *r, uint32_t end)
 {

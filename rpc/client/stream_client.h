@@ -75,18 +75,22 @@ struct vc__client_stream {
                         * last one reports the end to the interceptors */
 };
 
+/* The client's end of which this is the stream: for callers that know that the
+ * stream is none of a server. */
 static inline struct vc__client_stream *
 vc__client_stream_of(struct vc_stream *s)
 {
     return caa_container_of(s, struct vc__client_stream, stream);
 }
 
+/* True if the server streams, by its method. */
 static inline bool
 vc__client_stream_down(const struct vc__client_stream *c)
 {
     return c->type->flags & VC_METHOD_SERVER_STREAM;
 }
 
+/* True if the client streams, by its method. */
 static inline bool
 vc__client_stream_up(const struct vc__client_stream *c)
 {
@@ -111,8 +115,9 @@ enum vc_status vc__client_stream_limit(struct vc__client_stream *c,
  * Called before the start, with the channel entered; and on the holder for a
  * further attempt of a call that waited until the servers were known. */
 bool vc__client_stream_pick(struct vc__client_stream *c, uint64_t now);
-/* Lets go of the server, before the channel is left: the call has ended, or is
- * not started. */
+/* Lets go of the server, if it is held, before the channel is left: the call
+ * has ended, or is not started. Called by vc__client_stream_end(), on its
+ * thread, and by the thread that could not open the stream. */
 void vc__client_stream_unhold(struct vc__client_stream *c);
 
 /* Called after vc__client_start(), by the thread that opens the stream, or on
@@ -130,8 +135,7 @@ bool vc__client_stream_reply(struct vc__client_stream *c,
 
 /* Ends the call; called once, by the thread that decides the end: the holder,
  * or any that cancels the call, finds its deadline passed, starts it, or closes
- * the channel. Leaves the
- * channel. May free the stream. */
+ * the channel. Leaves the channel. May free the stream. */
 void vc__client_stream_end(struct vc__client_stream *c,
                            enum vc__stream_event why,
                            const struct vc__error *error);

@@ -22,8 +22,8 @@
 
 /* --- opening ----------------------------------------------------------- */
 
-/* Packs the request, if the client does not stream. VC_INVALID_ARGUMENT or
- * VC_RESOURCE_EXHAUSTED if it cannot be sent. */
+/* For stream_open_prepare(): packs the request, if the client does not stream.
+ * VC_INVALID_ARGUMENT or VC_RESOURCE_EXHAUSTED if it cannot be sent. */
 static enum vc_status
 call_pack(struct vc__client_stream *c, const void *request)
 {
@@ -116,8 +116,8 @@ stream_open_on_broken(struct vc__retry_wait *p)
         &caa_container_of(p, struct vc__client_stream, retry_wait)->stream);
 }
 
-/* Gives the callbacks to the stream before its call starts. A stream with
- * callbacks keeps the channel until the last callback. */
+/* For call_start(): gives the callbacks to the stream before its call starts. A
+ * stream with callbacks keeps the channel until the last callback. */
 static void
 events_join(struct vc__client_stream *c, struct vc__stream_events *events)
 {
@@ -218,7 +218,7 @@ stream_open_prepare(struct vc__client_stream *c,
     return vc__client_stream_limit(c, opts, now);
 }
 
-/* The smaller of two limits; 0 is none. */
+/* For stream_policy_take(): the smaller of two limits; 0 is none. */
 static uint32_t
 limit_least(uint32_t one, uint32_t other)
 {
@@ -339,8 +339,9 @@ stream_open_seen(struct vc_channel *channel, const struct vc_service *service,
     return VC_OK;
 }
 
-/* By memcpy(), as the program's pointer may be one to a type of generated code,
- * which must not be assigned to as a struct vc_stream pointer. */
+/* Gives the program its stream: by memcpy(), as the program's pointer may be
+ * one to a type of generated code, which must not be assigned to as a struct
+ * vc_stream pointer. */
 static void
 stream_give(struct vc_stream **out, struct vc_stream *stream)
 {
