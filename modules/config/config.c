@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * See config.h. config_parse() calls the static functions, directly or not;
- * those that read a value return false with a fault. Any thread. */
+ * those that read a value return false with a fault (config_reader.h), and true
+ * also if the value is not there. Any thread. */
 #include "modules/config/config.h"
 
 #include <stdio.h>
@@ -61,6 +62,7 @@ health_check_read(struct vc__config_reader *r, const struct vc__config_at *at)
                            "remove this");
 }
 
+/* All of the text, which must be an object: its parts one after the other. */
 static bool
 whole_config_read(struct vc__config_reader *r,
                   const struct vc__config_at *whole)
@@ -80,7 +82,8 @@ whole_config_read(struct vc__config_reader *r,
 
 /* --- the module's functions ---------------------------------------------- */
 
-/* free() of the module. */
+/* free() of the module; also for config_parse() when it fails. NULL is
+ * allowed. */
 static void
 parsed_free(struct vc__service_config *config)
 {
@@ -95,7 +98,7 @@ parsed_free(struct vc__service_config *config)
     free(config);
 }
 
-/* Says what jansson has found. */
+/* Writes to `why` what jansson has found wrong. */
 static void
 syntax_fail(char *why, const json_error_t *error)
 {
@@ -103,7 +106,9 @@ syntax_fail(char *why, const json_error_t *error)
              error->column, error->text);
 }
 
-/* parse() of the module. */
+/* parse() of the module: returns the config, which the caller frees by
+ * parsed_free(); NULL, with the reason in `why`, if the text is malformed or
+ * memory is short. */
 static struct vc__service_config *
 config_parse(const char *text, size_t len, char why[VC__SERVICE_CONFIG_WHY])
 {

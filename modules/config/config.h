@@ -3,7 +3,8 @@
  *
  * The module for service configs, on jansson: what it exports. See
  * rpc/client/service_config.h. It uses nothing of the library, so it may also
- * be linked into a program: the library then loads no module. */
+ * be linked into a program: the library then loads no module. Called by
+ * rpc/client/config_module.c, on any thread. */
 #ifndef VC_CONFIG_H
 #define VC_CONFIG_H
 

@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * See config_balance.h, whose function calls all static ones, directly or not.
- * Those that read a value return false with a fault. */
+ * Those that read a value return false with a fault (config_reader.h), and true
+ * also if the value is not there, unless a comment says that it must be. */
 #include "modules/config/config_balance.h"
 
 #include <string.h>
@@ -15,8 +16,10 @@
 typedef bool policy_read_fn(struct vc__config_reader *r,
                             const struct vc__config_at *at);
 
-/* --- the parameters of each policy --------------------------------------- */
+/* --- the parameters of each policy: policy_accept() calls these ---------- */
 
+/* Of pick_first: servers are never shuffled, so shuffleAddressList is a fault
+ * if it is true. */
 static bool
 pick_first_read(struct vc__config_reader *r, const struct vc__config_at *at)
 {
@@ -32,7 +35,7 @@ pick_first_read(struct vc__config_reader *r, const struct vc__config_at *at)
                            "of the resolver; remove it, or use round_robin");
 }
 
-/* Of a policy without parameters. */
+/* Of a policy without parameters: true. */
 static bool
 nothing_read(struct vc__config_reader *r, const struct vc__config_at *at)
 {
@@ -83,7 +86,8 @@ penalty_read(struct vc__config_reader *r, const struct vc__config_at *at,
     return true;
 }
 
-/* What A58 says of load reports. Those out of band are none of ours. */
+/* Of weighted_round_robin: what A58 says of load reports. Those out of band are
+ * none of ours. */
 static bool
 weighted_read(struct vc__config_reader *r, const struct vc__config_at *at)
 {
@@ -104,6 +108,7 @@ weighted_read(struct vc__config_reader *r, const struct vc__config_at *at)
     return penalty_read(r, at, &load->error_penalty);
 }
 
+/* Of least_request: a choiceCount other than 2 is only noted. */
 static bool
 least_request_read(struct vc__config_reader *r, const struct vc__config_at *at)
 {
@@ -117,7 +122,8 @@ least_request_read(struct vc__config_reader *r, const struct vc__config_at *at)
     return true;
 }
 
-/* The sizes of the ring are the library's. */
+/* Of ring_hash: the header that is hashed. The sizes of the ring are the
+ * library's; those of the text are only checked. */
 static bool
 ring_hash_read(struct vc__config_reader *r, const struct vc__config_at *at)
 {
@@ -146,7 +152,8 @@ ring_hash_read(struct vc__config_reader *r, const struct vc__config_at *at)
 
 /* --- outlier detection --------------------------------------------------- */
 
-/* Milliseconds, rounded up. */
+/* For outlier_read(): the milliseconds of a duration, rounded up, from `least`
+ * to a day. *out stays as it is if there is none. */
 static bool
 outlier_ms_read(struct vc__config_reader *r, const struct vc__config_at *parent,
                 const char *name, uint32_t least, uint32_t *out)
@@ -165,7 +172,8 @@ outlier_ms_read(struct vc__config_reader *r, const struct vc__config_at *parent,
     return true;
 }
 
-/* A number where 0 is none. */
+/* A number up to `most`, where 0 is VC_OUTLIER_NONE. *out stays as it is if
+ * there is none. */
 static bool
 outlier_number_read(struct vc__config_reader *r,
                     const struct vc__config_at *parent, const char *name,
@@ -196,6 +204,7 @@ outlier_least_read(struct vc__config_reader *r,
     return true;
 }
 
+/* For outlier_read(): successRateEjection, which switches on that method. */
 static bool
 success_rate_read(struct vc__config_reader *r, const struct vc__config_at *at,
                   struct vc_outlier_opts *o)
@@ -213,6 +222,8 @@ success_rate_read(struct vc__config_reader *r, const struct vc__config_at *at,
                               &o->success_rate_request_volume);
 }
 
+/* For outlier_read(): failurePercentageEjection, which switches on that
+ * method. */
 static bool
 failure_read(struct vc__config_reader *r, const struct vc__config_at *at,
              struct vc_outlier_opts *o)
@@ -233,6 +244,8 @@ failure_read(struct vc__config_reader *r, const struct vc__config_at *at,
 static bool policies_read(struct vc__config_reader *r,
                           const struct vc__config_at *at, bool is_child);
 
+/* For policy_accept(): outlier detection, and its childPolicy, which must be
+ * there. */
 static bool
 outlier_read(struct vc__config_reader *r, const struct vc__config_at *at)
 {
@@ -289,7 +302,8 @@ policy_find(const char *name)
     return NULL;
 }
 
-/* Takes the policy of an entry, `known`, or NULL: the entry is that of outlier
+/* For policies_read(): takes the policy of an entry, `known`, with its
+ * parameters, which must be an object; or NULL: the entry is that of outlier
  * detection, whose child says which. */
 static bool
 policy_accept(struct vc__config_reader *r, const struct vc__config_at *entry,
@@ -306,8 +320,8 @@ policy_accept(struct vc__config_reader *r, const struct vc__config_at *entry,
     return known->read(r, &at);
 }
 
-/* The name of an entry's policy, the only field of the object. NULL with a
- * fault. */
+/* For policies_read(): the name of an entry's policy, the only field of the
+ * object. NULL with a fault. */
 static const char *
 entry_name(struct vc__config_reader *r, const struct vc__config_at *entry)
 {
@@ -322,8 +336,9 @@ entry_name(struct vc__config_reader *r, const struct vc__config_at *entry)
     return json_object_iter_key(json_object_iter(value));
 }
 
-/* The first policy of the list that is known counts, and the rest is not
- * read. */
+/* Reads a list of policies: that of the whole, or of outlier detection if
+ * is_child. The first policy that is known counts, and the rest is not read; a
+ * fault if there is none. */
 static bool
 policies_read(struct vc__config_reader *r, const struct vc__config_at *at,
               bool is_child)
@@ -353,7 +368,8 @@ policies_read(struct vc__config_reader *r, const struct vc__config_at *at,
                            "outlier_detection_experimental");
 }
 
-/* The older field: only a name, of which upper and lower case are equal. */
+/* The older field, loadBalancingPolicy: only a name, of which upper and lower
+ * case are equal. */
 static bool
 old_read(struct vc__config_reader *r, const struct vc__config_at *at)
 {

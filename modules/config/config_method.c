@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * See config_method.h, whose function calls all static ones, directly or not.
- * Those that read a value return false with a fault. */
+ * Those that read a value return false with a fault (config_reader.h), and true
+ * also if the value is not there, unless a comment says that it must be. */
 #include "modules/config/config_method.h"
 
 #include <stdio.h>
@@ -18,14 +19,15 @@
 /* So many attempts a hedged call has: the first, and the hedge. */
 #define HEDGED_ATTEMPTS 2u
 
-/* The value must be there. */
+/* The value must be there: else false, with a fault. */
 static bool
 must_have(struct vc__config_reader *r, const struct vc__config_at *at)
 {
     return at->value != NULL || vc__config_fail(r, at, "is missing");
 }
 
-/* Milliseconds of a duration, rounded up; the most that a call may have. */
+/* For entry_read() and hedging_read(): the milliseconds of a duration, rounded
+ * up; INT32_MAX, with a note, if they are more than a call may have. */
 static uint32_t
 ms_of(struct vc__config_reader *r, const struct vc__config_at *at, uint64_t ns)
 {
@@ -71,7 +73,8 @@ attempts_read(struct vc__config_reader *r, const struct vc__config_at *at,
     return true;
 }
 
-/* The codes of a policy. */
+/* For retry_read(): the codes of a policy, which must be there, at least
+ * one. */
 static bool
 retryable_read(struct vc__config_reader *r, const struct vc__config_at *at,
                uint32_t *out)
@@ -81,6 +84,8 @@ retryable_read(struct vc__config_reader *r, const struct vc__config_at *at,
     return *out != 0 || vc__config_fail(r, at, "has no status code");
 }
 
+/* For entry_read(): retryPolicy, into out->retry. Most of its fields must be
+ * there. */
 static bool
 retry_read(struct vc__config_reader *r, const struct vc__config_at *at,
            struct vc__method_config *out)
@@ -112,8 +117,9 @@ retry_read(struct vc__config_reader *r, const struct vc__config_at *at,
 
 /* --- hedgingPolicy ------------------------------------------------------- */
 
-/* A hedge goes out after the delay, or at once when the first attempt has
- * failed with one of the codes: that is a retry without a wait. */
+/* For entry_read(): hedgingPolicy. A hedge goes out after the delay, or at once
+ * when the first attempt has failed with one of the codes: that is a retry
+ * without a wait. */
 static bool
 hedging_read(struct vc__config_reader *r, const struct vc__config_at *at,
              struct vc__method_config *out)
@@ -145,7 +151,7 @@ hedging_read(struct vc__config_reader *r, const struct vc__config_at *at,
 
 /* --- an entry ------------------------------------------------------------ */
 
-/* A limit of a message's bytes. */
+/* For entry_read(): a limit of a message's bytes; 0 if there is none. */
 static bool
 limit_read(struct vc__config_reader *r, const struct vc__config_at *entry,
            const char *name, uint32_t *out)
@@ -159,7 +165,8 @@ limit_read(struct vc__config_reader *r, const struct vc__config_at *entry,
     return true;
 }
 
-/* All of an entry but its names. A timeout of 0 is none, as in gRPC's core. */
+/* For entries_read(): all of an entry but its names. A timeout of 0 is none, as
+ * in gRPC's core. */
 static bool
 entry_read(struct vc__config_reader *r, const struct vc__config_at *at,
            struct vc__method_config *out)
@@ -187,7 +194,8 @@ struct names {
     const struct vc__config_at *entry;
 };
 
-/* False if these are there already, or memory is short. */
+/* For method_name_read(): notes these in `seen`. False, with a fault, if they
+ * are there already, or memory is short. */
 static bool
 name_is_new(struct vc__config_reader *r, const struct vc__config_at *at,
             json_t *seen, const char *service, const char *method)
@@ -211,7 +219,8 @@ name_is_new(struct vc__config_reader *r, const struct vc__config_at *at,
     return is_new;
 }
 
-/* Appends a name to those of the config, which has room for it. */
+/* For method_names_read(): appends a name to those of the config, which has
+ * room for it. */
 static bool
 method_name_read(struct vc__config_reader *r, const struct vc__config_at *at,
                  json_t *seen)
@@ -241,7 +250,8 @@ method_name_read(struct vc__config_reader *r, const struct vc__config_at *at,
            vc__config_fail(r, at, "no memory");
 }
 
-/* The names of an entry; without any it holds for no call. */
+/* For entries_read(): the names of an entry; without any it holds for no
+ * call. */
 static bool
 method_names_read(struct vc__config_reader *r,
                   const struct vc__config_at *entry, json_t *seen)
@@ -261,7 +271,8 @@ method_names_read(struct vc__config_reader *r,
 
 /* --- all of it ----------------------------------------------------------- */
 
-/* Room for the entries of the array and their names. */
+/* Allocates room for the entries of the array and their names. False, with a
+ * fault, if memory is short. */
 static bool
 methods_alloc(struct vc__config_reader *r, const struct vc__config_at *at)
 {
@@ -276,7 +287,7 @@ methods_alloc(struct vc__config_reader *r, const struct vc__config_at *at)
            vc__config_fail(r, at, "no memory");
 }
 
-/* All entries. */
+/* Reads all entries of the array. seen: an object for their names. */
 static bool
 entries_read(struct vc__config_reader *r, const struct vc__config_at *at,
              json_t *seen)

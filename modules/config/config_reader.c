@@ -25,8 +25,8 @@
 
 /* --- places and faults --------------------------------------------------- */
 
-/* Appends the path of a value to text, for the functions below. Returns the
- * length of all, at most size - 1. */
+/* For place_put(), and by itself for what is above: writes the path of a value
+ * to text. Returns its length, at most size - 1. */
 static size_t
 path_put(const struct vc__config_at *at, char *text, size_t size)
 {
@@ -44,7 +44,8 @@ path_put(const struct vc__config_at *at, char *text, size_t size)
     return len < size ? len : size - 1;
 }
 
-/* The same with ": " and what is to be said there. */
+/* For vc__config_fail() and vc__config_note(): the same with ": " and what is
+ * to be said there. */
 static void __attribute__((format(printf, 4, 0)))
 place_put(const struct vc__config_at *at, char *text, size_t size,
           const char *format, va_list args)
@@ -161,8 +162,8 @@ vc__config_boolean(struct vc__config_reader *r, const struct vc__config_at *at,
 
 /* --- numbers ------------------------------------------------------------- */
 
-/* Reads a text of digits, all of `len`. False if it is anything else, or too
- * large. */
+/* For whole_read() and duration_read(): reads a text of digits, all of `len`.
+ * False, without a fault, if it is anything else, or too large. */
 static bool
 digits_read(const char *text, size_t len, uint64_t *out)
 {
@@ -181,8 +182,8 @@ digits_read(const char *text, size_t len, uint64_t *out)
     return true;
 }
 
-/* Reads a whole number that is not negative: 5, 5.0 or "5". For
- * vc__config_number() and code_read(). */
+/* Reads a whole number that is not negative: 5, 5.0 or "5". False, without a
+ * fault, if it is none. For vc__config_number() and code_read(). */
 static bool
 whole_read(const json_t *value, uint64_t *out)
 {
@@ -253,8 +254,8 @@ vc__config_decimal(struct vc__config_reader *r, const struct vc__config_at *at,
 
 /* --- durations ----------------------------------------------------------- */
 
-/* Reads "SECONDS[.FRACTION]s". False if it is malformed; then nothing is said.
- * For vc__config_duration(). */
+/* Reads "SECONDS[.FRACTION]s", as nanoseconds. False if it is malformed; then
+ * nothing is said. For vc__config_duration(). */
 static bool
 duration_read(const char *text, uint64_t *out)
 {

@@ -35,7 +35,7 @@ struct vc__config_at {
     const json_t *value; /* NULL: it is not there */
 };
 
-/* Says what is wrong here. Returns false. */
+/* Says what is wrong here, unless something was wrong before. Returns false. */
 bool vc__config_fail(struct vc__config_reader *r,
                      const struct vc__config_at *at, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
@@ -54,18 +54,19 @@ struct vc__config_at vc__config_entry(const struct vc__config_at *array,
                                       size_t i);
 
 /* True if the value is there, and of this type; false with a fault if it is of
- * another. */
+ * another, and without one if it is not there. */
 bool vc__config_object(struct vc__config_reader *r,
                        const struct vc__config_at *at);
 bool vc__config_array(struct vc__config_reader *r,
                       const struct vc__config_at *at);
 
-/* The following leave *out as it is if the value is not there. They return
- * false with a fault. */
+/* The following leave *out as it is, and return true, if the value is not
+ * there. They return false with a fault. */
 
 /* A text, in *out until the JSON is freed. */
 bool vc__config_text(struct vc__config_reader *r,
                      const struct vc__config_at *at, const char **out);
+/* true or false. */
 bool vc__config_boolean(struct vc__config_reader *r,
                         const struct vc__config_at *at, bool *out);
 /* A whole number within a range. */

@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * See modules/dns/dns.h. A resolver either has a round under way, or waits for
- * the next one. The functions of vc_resolver_module call all static functions,
- * directly or not. */
+ * the next one. The functions of vc_resolver_module, dns_fire() and dns_ready()
+ * call all static functions, directly or not. */
 #include "modules/dns/dns.h"
 
 #include <stdio.h>
@@ -37,6 +37,7 @@ dns_ms(uint32_t seconds)
     return seconds * vc__dns_setting.second_ms;
 }
 
+/* Milliseconds of the monotonic clock. */
 static uint64_t
 dns_now(void)
 {
@@ -70,7 +71,7 @@ dns_sleep(struct dns *d)
 
 /* --- the end of a round ------------------------------------------------- */
 
-/* What a status of c-ares means, in the case of this round. */
+/* For dns_end(): what a status of c-ares means, in the case of this round. */
 static const char *
 dns_reason(const struct dns *d, int status)
 {
@@ -99,7 +100,7 @@ dns_reason(const struct dns *d, int status)
     }
 }
 
-/* Reports what was asked, and what is wrong. */
+/* Reports to the channel what was asked, and what is wrong. */
 static void
 dns_report(const struct dns *d, const char *name, const char *type,
            const char *reason)
@@ -112,8 +113,8 @@ dns_report(const struct dns *d, const char *name, const char *type,
     vc_resolver_fail(d->resolver, why);
 }
 
-/* After a failure the next round is later each time, but not later than the
- * records that were found allow. */
+/* Sets when the next round is due after a failure: later each time, but not
+ * later than the records that were found allow, `most` seconds. */
 static void
 dns_back_off(struct dns *d, uint32_t most)
 {
@@ -122,7 +123,8 @@ dns_back_off(struct dns *d, uint32_t most)
                                                        : d->backoff * 2;
 }
 
-/* Gives the servers to the channel. Returns why that failed, or NULL. */
+/* For dns_end(): gives the servers to the channel. Returns why that failed, or
+ * NULL. */
 static const char *
 dns_publish(const struct dns *d)
 {
@@ -136,8 +138,9 @@ dns_publish(const struct dns *d)
     }
 }
 
-/* All is answered. If something failed, what was found is published all the
- * same, unless nothing of it is new. */
+/* For dns_advance(): all is answered, and the round has ended. If something
+ * failed, what was found is published all the same, unless nothing of it is
+ * new. */
 static void
 dns_end(struct dns *d)
 {
@@ -174,7 +177,8 @@ dns_is_late(const struct dns *d)
     return dns_now() >= d->began_ms + dns_ms(VC__DNS_ROUND);
 }
 
-/* Goes on with the round, after c-ares has run. */
+/* Goes on with the round, after c-ares has run; cancels it if it is late, and
+ * ends it if all is answered. */
 static void
 dns_advance(struct dns *d)
 {
@@ -189,7 +193,7 @@ dns_advance(struct dns *d)
     dns_sleep(d);
 }
 
-/* Begins a round. */
+/* Begins a round, when one is due or wanted; if that fails, reports why. */
 static void
 dns_begin(struct dns *d)
 {
@@ -209,8 +213,8 @@ dns_begin(struct dns *d)
     dns_sleep(d);
 }
 
-/* The timer: c-ares must see the time, the round is over, or a new one is
- * due. */
+/* fire() of the timer, on the engine's thread: c-ares must see the time, the
+ * round is over, or a new one is due. */
 static void
 dns_fire(void *state)
 {
@@ -224,7 +228,8 @@ dns_fire(void *state)
     dns_advance(d);
 }
 
-/* A socket of c-ares can be read or written. */
+/* ready() of vc_resolver_watch(), on the engine's thread: a socket of c-ares
+ * can be read or written. */
 static void
 dns_ready(void *state, int fd)
 {
@@ -237,6 +242,8 @@ dns_ready(void *state, int fd)
 
 /* --- the functions of the resolver -------------------------------------- */
 
+/* Frees a resolver whose asker is closed or was not opened: for dns_close(),
+ * and dns_open() when it fails. */
 static void
 dns_free(struct dns *d)
 {
@@ -246,6 +253,8 @@ dns_free(struct dns *d)
     free(d);
 }
 
+/* close() of the type, on the thread of vc_channel_close(): ends the questions
+ * that are under way. */
 static void
 dns_close(void *state)
 {
@@ -255,6 +264,9 @@ dns_close(void *state)
     dns_free(d);
 }
 
+/* again() of the type, on the engine's thread: a server was lost. Begins a
+ * round, unless one is under way; or has it begin a second after the last
+ * one. */
 static void
 dns_again(void *state)
 {
@@ -272,6 +284,9 @@ dns_again(void *state)
     dns_sleep(d);
 }
 
+/* open() of the type, on the thread of vc_channel_open(): has the first round
+ * begin, on the engine's thread. VC_INVALID_ARGUMENT if the target is
+ * malformed, VC_RESOURCE_EXHAUSTED without memory. */
 static enum vc_status
 dns_open(struct vc_resolver *r, const char *target, void **state)
 {

@@ -3,9 +3,9 @@
  *
  * The resolver for targets of the scheme dns:, a module that asks by c-ares.
  * The library loads it and finds its one symbol (verbcall/resolver.h has the
- * interface). All functions run on the engine's thread, but
- * vc_resolver_module's open() runs on that of vc_channel_open(). See
- * doc/balancing.md. */
+ * interface). All functions run on the engine's thread, but open() and close()
+ * of vc_resolver_module, and what they call: these run on the threads of
+ * vc_channel_open() and vc_channel_close(). See doc/balancing.md. */
 #ifndef VC_DNS_H
 #define VC_DNS_H
 

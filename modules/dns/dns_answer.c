@@ -8,7 +8,7 @@
 #include <arpa/inet.h>
 #include <stdio.h>
 
-/* Appends one server; there is room for it. */
+/* Appends the server at one address; there is room for it. */
 static void
 answer_append(struct vc__dns_answer *a, const struct vc__dns_place *place,
               const struct vc__dns_addr *addr)

@@ -1,7 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * From addresses to the servers of a channel. Pure; on the engine's thread.
+ * From addresses to the servers of a channel. Pure; on the engine's thread:
+ * called when answers have come, and when a round has ended.
  *
  * Called by: dns_round.c (all), dns_srv.c (dns_ttl_least). */
 #ifndef VC_DNS_ANSWER_H

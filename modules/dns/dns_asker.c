@@ -39,8 +39,8 @@ vc__dns_asker_open(struct vc__dns_asker *asker, struct vc_resolver *r,
     return rc;
 }
 
-/* Frees the channel. Called by vc__dns_asker_close() and
- * vc__dns_asker_renew(). */
+/* Frees the channel, if there is one. Called by vc__dns_asker_close() and
+ * vc__dns_asker_renew(), directly or not, on their threads. */
 static void
 asker_drop(struct vc__dns_asker *a)
 {
@@ -58,9 +58,10 @@ vc__dns_asker_close(struct vc__dns_asker *a)
     pthread_mutex_unlock(&library_lock);
 }
 
-/* --- the channel: vc__dns_asker_renew() calls all of these -------------- */
+/* --- the channel: vc__dns_asker_renew() calls these, directly or not ---- */
 
-/* c-ares opens a socket, waits for something else on it, or closes it next. */
+/* Called by c-ares, inside its functions, where these run: it opens a socket,
+ * waits for something else on it, or closes it next. */
 static void
 asker_socket(void *arg, ares_socket_t fd, int reads, int writes)
 {
@@ -73,7 +74,8 @@ asker_socket(void *arg, ares_socket_t fd, int reads, int writes)
 }
 
 /* Makes a channel that waits so long for the first answer of a server. A single
- * server's SERVFAIL is reported as it is; of several, the next one is asked. */
+ * server's SERVFAIL is reported as it is; of several, the next one is asked.
+ * Returns ARES_SUCCESS, or why that failed. */
 static int
 asker_init(struct vc__dns_asker *a, int timeout_ms, bool is_single)
 {
@@ -112,7 +114,7 @@ asker_init(struct vc__dns_asker *a, int timeout_ms, bool is_single)
     return rc; /* vc__dns_asker_renew() drops the channel */
 }
 
-/* Writes the address of a server. */
+/* For asker_servers(): writes the address of a server. */
 static void
 asker_server_text(const struct ares_addr_port_node *s, char *out, size_t size)
 {
@@ -123,7 +125,8 @@ asker_server_text(const struct ares_addr_port_node *s, char *out, size_t size)
              s->udp_port == 0 ? PORT_DNS : s->udp_port);
 }
 
-/* Counts the servers that will be asked, and writes the first ones down. */
+/* Counts the servers that will be asked, and writes the first ones to
+ * a->servers. Returns ARES_SUCCESS, or why that failed. */
 static int
 asker_servers(struct vc__dns_asker *a, int *n)
 {
@@ -147,6 +150,7 @@ asker_servers(struct vc__dns_asker *a, int *n)
     return ARES_SUCCESS;
 }
 
+/* What tells whether a file has changed; zeroed if it cannot be found. */
 static struct vc__dns_file
 file_look(const char *path)
 {
@@ -162,6 +166,7 @@ file_look(const char *path)
     };
 }
 
+/* True if nothing tells that the file has changed. */
 static bool
 file_same(const struct vc__dns_file *a, const struct vc__dns_file *b)
 {

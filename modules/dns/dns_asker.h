@@ -38,22 +38,25 @@ struct vc__dns_asker {
 
 /* Prepares c-ares. `server` must stay valid, and `ready` must call
  * vc__dns_asker_process(). Returns ARES_SUCCESS, or why not; then nothing must
- * be closed. Any thread. */
+ * be closed. Any thread: that of vc_channel_open(). */
 int vc__dns_asker_open(struct vc__dns_asker *asker, struct vc_resolver *r,
                        const char *server, void (*ready)(void *state, int fd));
 
-/* Ends all questions: their callbacks run now. The channel is gone. */
+/* Ends all questions: their callbacks run now. Frees the channel. On the thread
+ * of vc_channel_close(). */
 void vc__dns_asker_close(struct vc__dns_asker *asker);
 
 /* Makes the channel, or makes it anew if resolv.conf has changed. No question
- * may be under way. Returns ARES_SUCCESS, or why there is no channel. */
+ * may be under way: called when a round begins. Returns ARES_SUCCESS, or why
+ * there is no channel. */
 int vc__dns_asker_renew(struct vc__dns_asker *asker);
 
 /* Lets c-ares read and write fd, or with ARES_SOCKET_BAD only see the time.
  * Callbacks of questions run inside. */
 void vc__dns_asker_process(struct vc__dns_asker *asker, ares_socket_t fd);
 
-/* Milliseconds until c-ares must see the time again, `most` at most. */
+/* Milliseconds until c-ares must see the time again, `most` at most. Called
+ * while a round is under way. */
 uint32_t vc__dns_asker_wait(struct vc__dns_asker *asker, uint32_t most);
 
 #endif

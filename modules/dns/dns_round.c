@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * See modules/dns/dns_round.h. c-ares may call a callback at once, while it
- * takes the question: so callbacks only write down what they get, and
+ * takes the question, or later: so callbacks only note what they get, and
  * vc__dns_round_advance() goes on. */
 #include "modules/dns/dns_round.h"
 
@@ -52,9 +52,9 @@ vc__dns_round_free(struct vc__dns_round *r)
     free(r);
 }
 
-/* --- SRV records: vc__dns_round_advance() calls these ------------------- */
+/* --- SRV records: vc__dns_round_advance() calls these, directly or not -- */
 
-/* c-ares has the answer for SRV records, or none. */
+/* A callback: c-ares has the answer for SRV records, or none. */
 static void
 srv_done(void *arg, int status, int timeouts, unsigned char *msg, int len)
 {
@@ -67,7 +67,8 @@ srv_done(void *arg, int status, int timeouts, unsigned char *msg, int len)
                     : vc__dns_srv_parse(msg, (size_t)len, &q->srvs);
 }
 
-/* True if this failure says for sure that there are no such records now. */
+/* For round_keep_srvs(): true if this failure says for sure that there are no
+ * such records now. */
 static bool
 srv_is_gone(int status)
 {
@@ -182,9 +183,9 @@ round_hosts_make(struct vc__dns_round *r)
     return ARES_SUCCESS;
 }
 
-/* --- addresses: vc__dns_round_advance() calls these --------------------- */
+/* --- addresses: vc__dns_round_advance() calls these, directly or not ---- */
 
-/* Copies an address. False if it is of another family. */
+/* For host_fill(): copies an address. False if it is of another family. */
 static bool
 addr_copy_of(const struct sockaddr *from, struct vc__dns_addr *to)
 {
@@ -196,7 +197,8 @@ addr_copy_of(const struct sockaddr *from, struct vc__dns_addr *to)
     return to->is_v6 || from->sa_family == AF_INET;
 }
 
-/* Copies the addresses of a host, which c-ares has sorted, and their TTL. */
+/* For host_done(): copies the addresses of a host, which c-ares has sorted, and
+ * their TTL. ARES_ENODATA if there are none, ARES_ENOMEM without memory. */
 static int
 host_fill(struct vc__dns_host *h, const struct ares_addrinfo *all)
 {
@@ -221,7 +223,7 @@ host_fill(struct vc__dns_host *h, const struct ares_addrinfo *all)
     return h->n == 0 ? ARES_ENODATA : ARES_SUCCESS;
 }
 
-/* c-ares has the addresses of a host, or none. */
+/* A callback: c-ares has the addresses of a host, or none. */
 static void
 host_done(void *arg, int status, int timeouts, struct ares_addrinfo *all)
 {
@@ -234,8 +236,8 @@ host_done(void *arg, int status, int timeouts, struct ares_addrinfo *all)
         ares_freeaddrinfo(all);
 }
 
-/* Takes a host that is an address, which never changes. c-ares 1.18 would ask
- * for an IPv4 address, too. */
+/* For host_ask(): takes a host that is an address, which never changes; false
+ * if it is none. c-ares 1.18 would ask for an IPv4 address, too. */
 static bool
 host_take_address(struct vc__dns_host *h)
 {
@@ -253,6 +255,8 @@ host_take_address(struct vc__dns_host *h)
     return true;
 }
 
+/* Asks for the addresses of a host; if it is an address itself, that is the
+ * answer. */
 static void
 host_ask(struct vc__dns_host *h, ares_channel channel)
 {
@@ -271,9 +275,9 @@ host_ask(struct vc__dns_host *h, ares_channel channel)
     h->round->is_starting = false;
 }
 
-/* Addresses that could not be got are those of the round before. That a host
- * exists and has none is not believed: c-ares says so, too, if only one of its
- * two questions, A and AAAA, has failed. */
+/* For round_keep_hosts(): addresses that could not be got are those of the
+ * round before. That a host exists and has none is not believed: c-ares says
+ * so, too, if only one of its two questions, A and AAAA, has failed. */
 static void
 host_keep(struct vc__dns_host *h, struct vc__dns_round *before)
 {
@@ -295,7 +299,8 @@ host_keep(struct vc__dns_host *h, struct vc__dns_round *before)
     }
 }
 
-/* The round ends: nothing is under way any more. */
+/* The round ends, as nothing is under way any more: what failed has the
+ * addresses of the round before. */
 static void
 round_keep_hosts(struct vc__dns_round *r)
 {
@@ -332,6 +337,8 @@ vc__dns_round_cancel(struct vc__dns_round *r, ares_channel channel)
 
 /* --- what was found: vc__dns_round_found() calls these ------------------ */
 
+/* Adds the status of one question: its TTL if it was answered, else its name
+ * and type if it is the first that failed. */
 static void
 found_add(struct vc__dns_found *f, int status, uint32_t ttl, const char *name,
           const char *type)
@@ -346,7 +353,7 @@ found_add(struct vc__dns_found *f, int status, uint32_t ttl, const char *name,
     }
 }
 
-/* The servers of one name. */
+/* Adds the servers of one name of the target to the answer. */
 static void
 answer_question(const struct vc__dns_round *r, const struct vc__dns_question *q,
                 struct vc__dns_answer *answer)

@@ -4,7 +4,9 @@
  * A round of questions: all that a target asks, once. First the SRV records of
  * its names that have some, then the addresses of all hosts, so many at a time.
  * A question that fails has the answer of the round before, if it had one; one
- * whose name does not exist any more has none. On the engine's thread.
+ * whose name does not exist any more has none. On the engine's thread; but a
+ * resolver that is closed frees its rounds on the thread of vc_channel_close(),
+ * where callbacks of questions that were under way run before.
  *
  * Called by: dns.c (all). */
 #ifndef VC_DNS_ROUND_H
@@ -68,15 +70,17 @@ struct vc__dns_found {
 struct vc__dns_round *vc__dns_round_new(const struct vc__dns_target *target,
                                         struct vc__dns_round *before);
 
-/* Asks what can be asked now. Returns true when all is answered. Not to be
- * called within callbacks of c-ares. */
+/* Asks what can be asked now. Returns true when all is answered, or has failed;
+ * false while questions are under way. Not to be called within callbacks of
+ * c-ares. */
 bool vc__dns_round_advance(struct vc__dns_round *round, ares_channel channel);
 
 /* The time is over: what is not answered yet fails. Then
  * vc__dns_round_advance() returns true. */
 void vc__dns_round_cancel(struct vc__dns_round *round, ares_channel channel);
 
-/* Says what a round that has ended has found, and puts it into *answer. */
+/* Says what a round that has ended has found, and puts the servers into
+ * *answer. */
 struct vc__dns_found vc__dns_round_found(const struct vc__dns_round *round,
                                          struct vc__dns_answer *answer);
 

@@ -1,8 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * See modules/dns/dns_socket.h. c-ares calls all functions. It sets no options
- * of these sockets itself. */
+ * See modules/dns/dns_socket.h. c-ares calls all functions. Each returns what
+ * the system call of its name does, so -1 with errno if that fails. c-ares sets
+ * no options of these sockets itself. */
 #include "modules/dns/dns_socket.h"
 
 #include <netinet/in.h>
@@ -11,6 +12,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+/* Makes a socket that does not block. */
 static ares_socket_t
 socket_open(int family, int type, int protocol, void *arg)
 {

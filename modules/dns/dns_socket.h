@@ -3,7 +3,7 @@
  *
  * Sockets for c-ares. Its own ones raise SIGPIPE, which ends the program, when
  * a DNS server closes a TCP connection at the wrong moment. On the engine's
- * thread. */
+ * thread; sockets are also closed on that of vc_channel_close(). */
 #ifndef VC_DNS_SOCKET_H
 #define VC_DNS_SOCKET_H
 

@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * See modules/dns/dns_srv.h. vc__dns_srv_parse() calls all static functions,
- * directly or not. */
+ * directly or not. Those that return an int return ARES_SUCCESS, or its errors;
+ * those that skip return false if the message is malformed. */
 #include "modules/dns/dns_srv.h"
 
 #include <ares.h>
@@ -31,12 +32,14 @@ struct srv_reading {
     size_t len, at; /* at <= len */
 };
 
+/* A number of two bytes, in the order of the network. */
 static unsigned
 srv_u16(const uint8_t *at)
 {
     return (unsigned)at[0] << 8 | at[1];
 }
 
+/* True if so many bytes are left. */
 static bool
 srv_has(const struct srv_reading *r, size_t bytes)
 {
@@ -63,6 +66,7 @@ srv_name_skip(struct srv_reading *r)
     return false;
 }
 
+/* Skips the n questions of the message. */
 static bool
 srv_questions_skip(struct srv_reading *r, unsigned n)
 {
@@ -74,7 +78,8 @@ srv_questions_skip(struct srv_reading *r, unsigned n)
     return true;
 }
 
-/* Copies the name of the host, which begins at `at`, if it is one. */
+/* For srv_add(): copies the name of the host, which begins at `at`, if it is
+ * one: *is_valid says so. */
 static int
 srv_host_copy(const struct srv_reading *r, size_t at, char out[VC__DNS_HOST],
               bool *is_valid)
@@ -93,7 +98,8 @@ srv_host_copy(const struct srv_reading *r, size_t at, char out[VC__DNS_HOST],
     return ARES_SUCCESS;
 }
 
-/* Adds the record whose data, of `size` bytes, begins at `at`. */
+/* For srv_record_read(): adds the record whose data, of `size` bytes, begins at
+ * `at`, if it counts. */
 static int
 srv_add(const struct srv_reading *r, size_t at, size_t size,
         struct vc__dns_srvs *out)
@@ -117,7 +123,8 @@ srv_add(const struct srv_reading *r, size_t at, size_t size,
     return rc;
 }
 
-/* Reads one record. Those of other types, as CNAME, count by their TTL. */
+/* For srv_records_read(): reads one record. Those of other types, as CNAME,
+ * count by their TTL. */
 static int
 srv_record_read(struct srv_reading *r, struct vc__dns_srvs *out)
 {
@@ -150,7 +157,8 @@ srv_compare(const void *left, const void *right)
     return a->place < b->place ? -1 : a->place > b->place;
 }
 
-/* Orders the records, and numbers their priorities. */
+/* Orders the records, numbers their priorities, and drops those after
+ * VC_ENDPOINTS_MAX. */
 static void
 srv_rank(struct vc__dns_srvs *s)
 {
@@ -166,7 +174,8 @@ srv_rank(struct vc__dns_srvs *s)
     }
 }
 
-/* Reads all records of the section of answers, n as the header says. */
+/* Reads all records of the section of answers, n as the header says.
+ * ARES_ENODATA if none counts. */
 static int
 srv_records_read(struct srv_reading *r, unsigned n, struct vc__dns_srvs *out)
 {

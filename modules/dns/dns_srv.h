@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Reads an answer with SRV records (RFC 2782). c-ares has a function for this,
- * which does not say the TTL. Pure; on the engine's thread.
+ * which does not say the TTL. Pure; on the engine's thread, vc__dns_srv_free()
+ * also on that of vc_channel_close().
  *
  * Called by: dns_round.c (all), dns_srv.c (free). */
 #ifndef VC_DNS_SRV_H
@@ -31,7 +32,7 @@ struct vc__dns_srvs {
  * priorities, those of one as they were sent. VC_ENDPOINTS_MAX at most are
  * kept. Records without a port, or whose host is no name, do not count, nor
  * does the host "." (no service here). Returns ARES_SUCCESS, or
- * ARES_EBADRESP it is malformed
+ * ARES_EBADRESP  it is malformed
  * ARES_ENODATA  there is no record that counts
  * ARES_ENOMEM   no memory
  * On success vc__dns_srv_free() frees the records. */

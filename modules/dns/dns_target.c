@@ -2,7 +2,9 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * See modules/dns/dns_target.h. vc__dns_target_parse() calls all static
- * functions, directly or not; vc__dns_host_is_valid() calls is_host_char(). */
+ * functions, directly or not; vc__dns_host_is_valid() calls is_host_char().
+ * Those that read a part return false if it is malformed, and r->why then says
+ * what is wrong; for port_read() and host_split() their callers say so. */
 #include "modules/dns/dns_target.h"
 
 #include <arpa/inet.h>
@@ -64,7 +66,7 @@ part_cut(struct dns_part *rest, char sign, struct dns_part *first)
     return true;
 }
 
-/* Reads a decimal port, 1..65535. */
+/* Reads a decimal port, 1..65535. False if it is none. */
 static bool
 port_read(struct dns_part p, unsigned *port)
 {
@@ -95,7 +97,8 @@ part_is_address(int family, struct dns_part p)
     return inet_pton(family, text, &any) == 1;
 }
 
-/* Splits "HOST:PORT" and "[HOST]:PORT". *colon is true if there is a port. */
+/* Splits "HOST:PORT" and "[HOST]:PORT". *colon is true if there is a port.
+ * False if it has another form. */
 static bool
 host_split(struct dns_part all, struct dns_part *host, struct dns_part *port,
            bool *colon, bool *bracket)
@@ -118,7 +121,7 @@ host_split(struct dns_part all, struct dns_part *host, struct dns_part *port,
 
 /* --- the parts of a target --------------------------------------------- */
 
-/* The DNS server to ask. */
+/* Reads the DNS server to ask. */
 static bool
 server_read(const struct dns_reading *r, struct dns_part all)
 {
@@ -141,7 +144,7 @@ server_read(const struct dns_reading *r, struct dns_part all)
     return true;
 }
 
-/* "//SERVER/" or "///", if it is there. */
+/* Takes "//SERVER/" or "///" from *rest, if it is there. */
 static bool
 authority_read(const struct dns_reading *r, struct dns_part *rest)
 {
@@ -156,6 +159,7 @@ authority_read(const struct dns_reading *r, struct dns_part *rest)
     return server.len == 0 || server_read(r, server);
 }
 
+/* True if a label may have this character. */
 static bool
 is_host_char(char c)
 {
@@ -182,7 +186,7 @@ vc__dns_host_is_valid(const char *host, size_t len)
     return label > 0;
 }
 
-/* The host of a name, which has or has not had brackets. */
+/* Reads the host of a name, which has or has not had brackets. */
 static bool
 host_read(const struct dns_reading *r, struct dns_part host, bool bracket,
           struct vc__dns_name *out)
@@ -198,7 +202,7 @@ host_read(const struct dns_reading *r, struct dns_part host, bool bracket,
     return true;
 }
 
-/* One name, with its port. */
+/* Reads one name, with its port, and adds it to those of the target. */
 static bool
 name_read(const struct dns_reading *r, struct dns_part all)
 {
@@ -229,6 +233,7 @@ name_read(const struct dns_reading *r, struct dns_part all)
     return host_read(r, host, bracket, out);
 }
 
+/* Reads all names, which have commas between them. */
 static bool
 names_read(const struct dns_reading *r, struct dns_part rest)
 {
@@ -246,7 +251,7 @@ names_read(const struct dns_reading *r, struct dns_part rest)
     return true;
 }
 
-/* The value of transport=. */
+/* Reads the value of transport=. */
 static bool
 transport_read(const struct dns_reading *r, struct dns_part value)
 {
@@ -263,7 +268,7 @@ transport_read(const struct dns_reading *r, struct dns_part value)
                          part_width(value), value.at);
 }
 
-/* What is after the '?'. */
+/* Reads what is after the '?'. */
 static bool
 query_read(const struct dns_reading *r, struct dns_part rest)
 {

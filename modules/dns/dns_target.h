@@ -3,7 +3,7 @@
  *
  * Reads targets of the scheme dns:. The form is that of gRPC's naming document,
  * with several names and a query part. Pure; on the thread of
- * vc_channel_open().
+ * vc_channel_open(), vc__dns_host_is_valid() also on the engine's.
  *
  * Called by: dns.c (parse), dns_srv.c (dns_host_is_valid), dns_target.c
  * (dns_host_is_valid). */
