@@ -89,7 +89,8 @@ round_ask_srvs(struct vc__dns_round *r, ares_channel channel)
     }
 }
 
-/* Records that could not be got are those of the round before. */
+/* When all are answered: records that could not be got are those of the round
+ * before. */
 static void
 round_keep_srvs(struct vc__dns_round *r)
 {
@@ -120,7 +121,8 @@ round_host_add(struct vc__dns_round *r, const char *name, bool is_absolute)
     return r->n++;
 }
 
-/* The hosts of names without SRV records. One with two ports is asked once. */
+/* Adds the hosts of names without SRV records. One with two ports is asked
+ * once. */
 static void
 round_plain_hosts(struct vc__dns_round *r)
 {
@@ -137,7 +139,7 @@ round_plain_hosts(struct vc__dns_round *r)
     }
 }
 
-/* For qsort(). */
+/* For qsort(): by the names of the hosts. */
 static int
 srv_name_compare(const void *left, const void *right)
 {
@@ -146,7 +148,7 @@ srv_name_compare(const void *left, const void *right)
     return strcasecmp((*a)->name, (*b)->name);
 }
 
-/* The hosts of these SRV records, each once. */
+/* Adds the hosts of these SRV records, each once. */
 static void
 round_srv_hosts(struct vc__dns_round *r, struct vc__dns_srv **by_name, size_t n)
 {
@@ -158,7 +160,8 @@ round_srv_hosts(struct vc__dns_round *r, struct vc__dns_srv **by_name, size_t n)
                 : round_host_add(r, by_name[i]->name, true);
 }
 
-/* Finds out which hosts must be asked. ARES_ENOMEM: no memory. */
+/* For vc__dns_round_advance(): finds out which hosts must be asked. Returns
+ * ARES_SUCCESS, or ARES_ENOMEM. */
 static int
 round_hosts_make(struct vc__dns_round *r)
 {

@@ -65,8 +65,8 @@ ejection_log(const struct vc__ejections *ej, const struct vc__subchannel *s)
             why);
 }
 
-/* Counts and logs what a sweep has changed: servers that are held, as lines are
- * logged without locks. Puts them. */
+/* For ejections_on_timer(): counts and logs what a sweep has changed: servers
+ * that are held, as lines are logged without locks. Puts them. */
 static void
 ejections_log(struct vc__ejections *ej, struct vc__subchannel **changed,
               unsigned n)

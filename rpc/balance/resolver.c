@@ -118,8 +118,9 @@ resolver_run(struct vc__task *task)
         r->type->again(r->state);
 }
 
-/* Has resolver_run() called, once open() has returned. Under the lock, on any
- * thread. */
+/* For what asks the holder for something, as vc_resolver_timer() and
+ * vc__resolver_again(), and for opening and closing: has resolver_run() called,
+ * once open() has returned. Under the lock, on any thread. */
 static void
 resolver_post(struct vc_resolver *r)
 {
@@ -349,7 +350,8 @@ resolver_new(const struct vc_resolver_type *type, struct vc__changes *changes,
     return r;
 }
 
-/* Frees a resolver whose type has closed its part, or has not opened it. */
+/* For vc__resolver_close(), and vc__resolver_open() when it fails: frees a
+ * resolver whose type has closed its part, or has not opened it. */
 static void
 resolver_free(struct vc_resolver *r)
 {

@@ -158,7 +158,7 @@ give_up(struct vc_async *a, enum vc_outcome *outcome)
 }
 
 /* When the timer of an attempt must fire first: for its hedge, if it is to have
- * one, or at the deadline. */
+ * one, or at the deadline. For those that call async_timer_set(). */
 static uint64_t
 first_due(const struct vc_async *a)
 {
@@ -245,8 +245,8 @@ async_on_broken(struct vc__retry_wait *p)
                    VC__ASYNC_EV_BROKEN);
 }
 
-/* Waits before the next attempt; if the channel is being closed, ends the
- * call. */
+/* For attempts_failed(): waits before the next attempt; if the channel is being
+ * closed, ends the call. */
 static void
 async_pause_for(struct vc_async *a, uint64_t us)
 {
@@ -260,7 +260,8 @@ async_pause_for(struct vc_async *a, uint64_t us)
     async_timer_set(a, vc__now() + us);
 }
 
-/* All attempts have failed: tries again, or ends the call. */
+/* For attempt_over() and hedge_over(): all attempts have failed. Tries again,
+ * or ends the call. */
 static void
 attempts_failed(struct vc_async *a)
 {
@@ -274,7 +275,8 @@ attempts_failed(struct vc_async *a)
         async_finish(a, &a->attempt);
 }
 
-/* Handles VC__ASYNC_EV_ENDED. */
+/* Handles VC__ASYNC_EV_ENDED: ends the call, tries again, or goes on with the
+ * hedge. */
 static void
 attempt_over(struct vc_async *a)
 {
@@ -297,8 +299,8 @@ attempt_over(struct vc_async *a)
     }
 }
 
-/* Abandons the attempt; if it ends by itself, the call is kept until then. The
- * hedge has a reply, or an error that ends the call. */
+/* For hedge_over(): the hedge has a reply, or an error that ends the call.
+ * Abandons the attempt; if it ends by itself, the call is kept until then. */
 static void
 hedge_won(struct vc_async *a)
 {
@@ -310,7 +312,8 @@ hedge_won(struct vc_async *a)
     async_finish(a, vc__hedge_unary(a->hedge));
 }
 
-/* Handles VC__ASYNC_EV_HEDGE. */
+/* Handles VC__ASYNC_EV_HEDGE: ends the call with the hedge, if that has won, or
+ * goes on without it. */
 static void
 hedge_over(struct vc_async *a)
 {

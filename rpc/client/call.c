@@ -156,9 +156,10 @@ struct what {
     const struct vc__call_policy *policy; /* NULL: the channel's */
 };
 
-/* Prepares an attempt with this number, the first or a further one. Errors as
- * of vc__attempt_limit() and vc__attempt_prepare(). Inlined as blocking_call(),
- * which saves 16 instructions. */
+/* For blocking_call() and call_renew(): prepares an attempt with this number,
+ * the first or a further one. Errors as of vc__attempt_limit() and
+ * vc__attempt_prepare(). Inlined as blocking_call(), which saves 16
+ * instructions. */
 static inline __attribute__((always_inline)) enum vc_status
 call_prepare(struct blocking *b, struct vc_channel *channel,
              const struct what *w, unsigned attempt)
@@ -238,8 +239,8 @@ fail_unmade(const struct what *w)
     return status;
 }
 
-/* Runs a prepared call to its end. False if it could not begin; then the error
- * is this thread's last. Inlined as blocking_call(). */
+/* For blocking_call(): runs a prepared call to its end. False if it could not
+ * begin; then the error is this thread's last. Inlined as blocking_call(). */
 static inline __attribute__((always_inline)) bool
 blocking_run(struct blocking *b, const struct what *w)
 {
@@ -264,9 +265,9 @@ blocking_run(struct blocking *b, const struct what *w)
     return begun;
 }
 
-/* A call that is neither one-way nor hedged, for vc__channel_call(). Inlined,
- * though gcc would not as its frame is large: saves 40 instructions per
- * call. */
+/* Makes a call that is neither one-way nor hedged, for call_dispatch(), and
+ * returns as vc_channel_call(). Inlined, though gcc would not as its frame is
+ * large: saves 40 instructions per call. */
 static inline __attribute__((always_inline)) enum vc_status
 blocking_call(struct vc_channel *channel, const struct what *w, void **reply)
 {
@@ -304,8 +305,8 @@ call_dispatch(struct vc_channel *channel, const struct what *w,
     return blocking_call(channel, w, reply);
 }
 
-/* vc__channel_call() of a channel with a service config. Apart from it, so that
- * other channels do not pay for it. */
+/* vc__channel_call() of a channel with a service config; returns the same.
+ * Apart from it, so that other channels do not pay for it. */
 __attribute__((noinline)) static enum vc_status
 configured_call(struct vc_channel *channel, const struct vc_service *service,
                 unsigned method, const void *request,

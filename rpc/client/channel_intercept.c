@@ -24,9 +24,9 @@ vc_channel_intercept(struct vc_channel *channel,
     return vc__interceptors_add(&channel->interceptors, interceptor);
 }
 
-/* Milliseconds that the interceptors have left of the timeout, at least 1;
- * VC_NO_DEADLINE if there is none. On the thread that makes the call or the
- * stream, when they have run. */
+/* For channel_intercept_call_pass() and kept_start(): milliseconds that the
+ * interceptors have left of the timeout, at least 1; VC_NO_DEADLINE if there is
+ * none. On the thread that makes the call or the stream, when they have run. */
 static uint32_t
 channel_intercept_ms_left(const struct vc_interception *i)
 {
@@ -68,9 +68,9 @@ channel_intercept_call_pass(struct vc_interception *i,
     return status;
 }
 
-/* Reports the end as the caller gets it, on the thread that ends the call or
- * closes the stream. It is kept in *error, as callbacks may set other errors on
- * this thread. */
+/* For call_lead() and vc__channel_intercept_close(): reports the end as the
+ * caller gets it, on the thread that ends the call or closes the stream. It is
+ * kept in *error, as callbacks may set other errors on this thread. */
 static void
 channel_intercept_call_finish(struct vc_interception *i,
                               const struct vc__error *error,
@@ -163,9 +163,10 @@ struct kept {
     struct vc_result own_result; /* used if the program has none */
 };
 
-/* Makes the interception of a stream or an asynchronous call, on the thread
- * that makes that. Holds the chain. NULL with an error if an option is not
- * allowed or memory is short. */
+/* For vc__channel_intercept_open() and vc__channel_intercept_begin(): makes the
+ * interception of a stream or an asynchronous call, on the thread that makes
+ * that. Holds the chain. NULL with an error if an option is not allowed or
+ * memory is short. */
 static struct kept *
 kept_new(struct vc_channel *channel, const struct vc_service *service,
          unsigned method, const struct vc_call_opts *opts)
@@ -187,9 +188,10 @@ kept_new(struct vc_channel *channel, const struct vc_service *service,
     return k;
 }
 
-/* Runs the start callbacks and sets *i, on the thread that makes the stream or
- * the call. On a refusal also runs the end, frees k, and returns the
- * interceptor's status, which is this thread's last error. */
+/* For the same two functions: runs the start callbacks and sets *i, on the
+ * thread that makes the stream or the call. On a refusal also runs the end,
+ * frees k, and returns the interceptor's status, which is this thread's last
+ * error. */
 static enum vc_status
 kept_start(struct kept *k, struct vc_interception **i)
 {

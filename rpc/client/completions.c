@@ -43,8 +43,8 @@ struct vc_completions {
 
 /* --- the descriptor ---------------------------------------------------- */
 
-/* Makes the descriptor readable, if there is one: an ended call is in the
- * queue. Under the lock. */
+/* For over_by_queue() and vc_completions_fd(): makes the descriptor readable,
+ * if there is one: an ended call is in the queue. Under the lock. */
 static void
 fd_raise(struct vc_completions *q)
 {
@@ -159,7 +159,8 @@ vc_completions_free(struct vc_completions *q)
 
 /* --- calls ------------------------------------------------------------- */
 
-/* Returns the index in under_way[] of an engine of the queue's runtime. */
+/* For call_join() and over_by_queue(): returns the index in under_way[] of an
+ * engine of the queue's runtime. */
 static unsigned
 engine_number(const struct vc_completions *q, const struct vc__engine *e)
 {
@@ -169,9 +170,9 @@ engine_number(const struct vc_completions *q, const struct vc__engine *e)
     return (unsigned)(p - q->runtime->progress);
 }
 
-/* Wakes a thread in completions_look(). Under the lock. A looker that is the
- * holder of its engine sleeps where only a kick wakes it, unless this thread is
- * that holder (`held`). */
+/* For over_by_queue() and lookers_move(): wakes a thread in completions_look().
+ * Under the lock. A looker that is the holder of its engine sleeps where only a
+ * kick wakes it, unless this thread is that holder (`held`). */
 static void
 looker_wake(struct looker *l, const struct vc__engine *held)
 {
@@ -304,8 +305,8 @@ completion_fill(struct vc_completion *c, struct vc_async *a)
     vc__async_put(a);
 }
 
-/* Takes the oldest ended call, with its reference. Under the lock. NULL if
- * there is none. */
+/* For ended_next(): takes the oldest ended call, with its reference. Under the
+ * lock. NULL if there is none. */
 static struct vc_async *
 ended_take(struct vc_completions *q)
 {

@@ -58,9 +58,10 @@ vc__hedge_begin(struct vc_async *a)
     vc__attempt_start(&h->attempt, vc__now(), a->attempts.due);
 }
 
-/* On the holder, when the hedge was abandoned or has ended without use: frees
- * it. Drops its reference to the call, of which the caller has another. Notes
- * in the call if the hedge may have been executed. */
+/* For vc__hedge_give_up() and vc__hedge_ended(), on the holder, when the hedge
+ * was abandoned or has ended without use: frees it. Drops its reference to the
+ * call, of which the caller has another. Notes in the call if the hedge may
+ * have been executed. */
 static void
 hedge_end(struct vc_async *a)
 {

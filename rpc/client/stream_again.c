@@ -206,8 +206,8 @@ struct renewed {
     uint8_t metadata[];
 };
 
-/* Drops a reference, for the stream or a link, on any thread; the last one
- * frees the CALL. */
+/* For vc__client_stream_unrenew() and renewed_done(): drops a reference, of the
+ * stream or a link, on any thread; the last one frees the CALL. */
 static void
 renewed_put(struct renewed *r)
 {
@@ -356,8 +356,8 @@ parked_return(struct vc__client_stream *c, struct vc__send *send)
         send->done(send, VC__SEND_LOST);
 }
 
-/* On the holder, when an attempt has started: sends the parked frames, after
- * those that wait with the request. */
+/* For stream_again_resume(), on the holder, when an attempt has started: sends
+ * the parked frames, after those that wait with the request. */
 static void
 parked_go(struct vc__client_stream *c)
 {

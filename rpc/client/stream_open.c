@@ -68,7 +68,8 @@ metadata_pack(struct vc__client_stream *c, const struct vc_call_opts *opts)
     return status;
 }
 
-/* Fills in the CALL of a stream that is prepared, before call_start(). */
+/* For stream_begin(): fills in the CALL of a stream that is prepared, before
+ * call_start(). */
 static void
 call_fill(struct vc__client_stream *c, unsigned method)
 {
@@ -195,7 +196,8 @@ call_start(struct vc__client_stream *c, uint64_t now,
 }
 
 /* Does all that may fail, for stream_begin(), with the channel entered. After
- * an error the caller frees the stream. */
+ * an error, of metadata_pack(), call_pack(), vc__client_stream_pick() or
+ * vc__client_stream_limit(), the caller frees the stream. */
 static enum vc_status
 stream_open_prepare(struct vc__client_stream *c,
                     const struct vc_service *service, const void *request,
@@ -239,7 +241,8 @@ stream_policy_take(struct vc__client_stream *c,
     s->reply_max = policy->reply_max;
 }
 
-/* Refuses options that a stream cannot have, with VC_INVALID_ARGUMENT. */
+/* For stream_begin(): refuses options that a stream cannot have, with
+ * VC_INVALID_ARGUMENT; else VC_OK. */
 static enum vc_status
 stream_opts_check(const struct vc_method *method,
                   const struct vc_call_opts *opts)
@@ -291,9 +294,9 @@ stream_begin(struct vc_channel *channel, const struct vc_service *service,
     return VC_OK;
 }
 
-/* vc_stream_open() or vc_stream_start() without interceptors; events is NULL
- * for the former. On success the stream owns the events, and the caller
- * *stream. */
+/* vc_stream_open() or vc_stream_start() without interceptors, and returns as
+ * these; events is NULL for the former. On success the stream owns the events,
+ * and the caller *stream. */
 static enum vc_status
 stream_open(struct vc_channel *channel, const struct vc_service *service,
             unsigned method, const void *request,
