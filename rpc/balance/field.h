@@ -82,8 +82,9 @@ struct vc__field {
     unsigned end;   /* of the range */
 };
 
-/* Looks at all servers of the range, which is not empty. connects: has those
- * connected that are not, once their backoff is over. */
+/* Looks at all servers of the range, which is not empty, and returns those that
+ * suit best. connects: has those connected that are not, once their backoff is
+ * over. */
 struct vc__field vc__field_of(const struct vc__server_set *set,
                               struct vc__range range, bool connects,
                               const struct vc__pick *pick);

@@ -7,8 +7,8 @@
  * decisions come out. Times are in microseconds; `now_us` is vc__now().
  *
  * Any thread may count calls and read atomic fields, at any time. Sweeps and
- * resets of a channel are serialised by the caller; only they use the other
- * fields.
+ * resets of a channel are serialised by the caller, which calls them on the
+ * holder (ejections.c); only they use the other fields.
  *
  * Where the text of A50 leaves room, the rules are those of gRPC's
  * implementations, C++, Go and Java:

@@ -145,7 +145,9 @@ vc__servers_failed(const struct vc__servers *sv,
         vc__pool_call_failed(client->pool);
 }
 
-/* See vc__picker_elsewhere(). moved: how often the call went elsewhere. Not
+/* True if a call whose attempt could not be sent by this pool may go to another
+ * server at once: see vc__picker_elsewhere(). False if there is only one
+ * server, or after eight moves. moved: how often the call went elsewhere. Not
  * under a lock. Called when an attempt has failed. */
 bool vc__servers_elsewhere(struct vc__servers *sv,
                            const struct vc__pool *before, unsigned moved);

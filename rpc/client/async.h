@@ -102,8 +102,9 @@ struct vc_async *vc__async_new(struct vc_channel *channel,
                                const struct vc_call_opts *opts,
                                void (*over)(struct vc_async *a));
 
-/* vc__async_new() through the channel's interceptors, if it has any. Called by
- * async_call.c and completions.c, with the program's options. */
+/* vc__async_new() through the channel's interceptors, if it has any; returns as
+ * that. Called by async_call.c and completions.c, with the program's
+ * options. */
 struct vc_async *vc__async_new_seen(struct vc_channel *channel,
                                     const struct vc_service *service,
                                     unsigned method, const void *request,

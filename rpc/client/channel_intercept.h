@@ -22,7 +22,8 @@ enum vc_status vc__channel_intercept_call(struct vc_channel *channel,
                                           const struct vc_call_opts *opts,
                                           void **reply);
 
-/* vc_channel_call() without interceptors: rpc/client/call.c. */
+/* vc_channel_call() without interceptors, which returns the same:
+ * rpc/client/call.c. */
 enum vc_status vc__channel_call(struct vc_channel *channel,
                                 const struct vc_service *service,
                                 unsigned method, const void *request,
