@@ -47,7 +47,8 @@ throttling_read(struct vc__config_reader *r, const struct vc__config_at *at)
     return true;
 }
 
-/* healthCheckConfig: health is watched by an option of the channel only. */
+/* healthCheckConfig: health is watched by an option of the channel only, so a
+ * serviceName is a fault. */
 static bool
 health_check_read(struct vc__config_reader *r, const struct vc__config_at *at)
 {

@@ -22,8 +22,8 @@ vc__load_weight(double qps, double eps, double utilization, double penalty)
                : 0;
 }
 
-/* Called by vc__load_take() and vc__load_now(): after a connect the reports
- * begin anew. */
+/* Called by vc__load_take() and vc__load_now(), on the holder: after a connect
+ * the reports begin anew. */
 static void
 load_connect(struct vc__load *load, unsigned connection)
 {

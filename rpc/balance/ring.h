@@ -68,7 +68,8 @@ struct vc__ring *vc__ring_new(const struct vc__endpoint *endpoints, unsigned n,
 /* ring may be NULL. No thread uses the ring any more. */
 void vc__ring_free(struct vc__ring *ring);
 
-/* Returns the hash of a call's key. */
+/* Returns the hash of a call's key, for vc__channel_hash(), or of a place on a
+ * ring that is being made. */
 uint64_t vc__ring_hash(const char *text, size_t len);
 
 /* Returns the number of the first entry at or after the hash; that is entry 0

@@ -293,8 +293,9 @@ is_dropped(const struct vc__client_stream *c)
 }
 
 /* For stream_again_resume(): makes the CALL of the next attempt; to another
- * server if none was known before, or the former one was dropped. False, with
- * c->why, if there is none, or memory is short. */
+ * server if none was known before, or the former one was dropped or is
+ * unhealthy. False if there is none, which c->why then says, or if memory is
+ * short: c->why stays. */
 static bool
 stream_again_renew(struct vc__client_stream *c, uint64_t now)
 {
