@@ -37,15 +37,19 @@ struct vc__opened {
 struct vc__opened *vc__opened_get(struct vc__opened **last,
                                   struct vc__services *services,
                                   const struct vc__frame *f);
-/* Drops a reference; the last one frees the body. NULL is allowed. */
+/* Drops a reference; the last one frees the body. NULL is allowed. Called by
+ * vc__server_session_free(), vc__server_session_renew() and peer_free(), and
+ * within method_map.c. */
 void vc__opened_put(struct vc__opened *opened);
 
 /* True if the body of the frame is well-formed. Asked for an OPEN that has
- * failed, or names another service: a malformed one breaks the protocol. */
+ * failed (open_refuse()), or names another service (vc__server_session_open()):
+ * a malformed one breaks the protocol. */
 bool vc__opened_is_whole(const struct vc__frame *f);
 
 /* True if the body of the frame is well-formed and names the same service.
- * Asked for an OPEN of a session that is open, and moves to this link. */
+ * Asked by vc__server_session_open() for an OPEN of a session that is open, and
+ * is to move to this link. */
 bool vc__opened_names(const struct vc__opened *opened,
                       const struct vc__frame *f);
 

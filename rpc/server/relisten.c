@@ -127,7 +127,8 @@ struct later {
     struct vc__listening *l;
 };
 
-/* A task, posted by vc__relisten_later(), which waits for it. */
+/* A task on engine 0, posted by vc__relisten_later(), which waits for it: adds
+ * the listener to the server's list, and starts its timer. */
 static void
 later_run(struct vc__task *task)
 {

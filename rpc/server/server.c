@@ -120,7 +120,8 @@ offer_accept(struct vc__task *task)
 }
 
 /* Called by vc__server_on_request(): returns the part for the link. The link of
- * a known client goes to the engine that has the client's other links. */
+ * a known client goes to the engine that has the client's other links, that of
+ * a new client to the next engine in turn. */
 static struct vc__server_part *
 part_for(struct vc_server *server, const struct vc__hello *hello)
 {
@@ -201,7 +202,7 @@ vc_server_remove(struct vc_server *server, const struct vc_service *service)
 
 /* --- creation ---------------------------------------------------------- */
 
-/* Called by vc_server_new(): makes the part of each engine. False without
+/* Called by server_fill(): makes the part of each engine. False without
  * memory. */
 static bool
 parts_make(struct vc_server *server)

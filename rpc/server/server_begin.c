@@ -105,8 +105,9 @@ method_find(struct vc_call *call, const char **fault)
     return VC_OK;
 }
 
-/* Without memory for a call there is none for an answer: closes the link.
- * Called by vc__call_begin() and refused_take(). */
+/* Without memory for a call there is none for an answer: the session forgets
+ * the call, and the link is closed. Called by vc__call_begin() and
+ * refused_take(). */
 static void
 call_starve(const struct vc__call_site *site)
 {
@@ -150,8 +151,9 @@ request_fault(struct vc_call *call, const struct vc__message_fault *wrong,
     return server_begin_fails(fault, VC_INVALID_ARGUMENT, call->text);
 }
 
-/* The second step, called by call_take(): checks whether the client may have
- * one more call in memory, and the limits. Counts the call in these. */
+/* The second step, called by call_take(): checks, while memory is scarce,
+ * whether the client may have one more call in memory; and checks the limits.
+ * Counts the call in these. */
 static enum vc_status
 call_admit(struct vc_call *call, const char **fault)
 {

@@ -166,8 +166,8 @@ server_cancel_on_deadline(struct vc__timer *timer)
 }
 
 /* A task, posted by watch_set(), on the holder: starts the timer of the
- * deadline. Without memory for it the handler is not notified of its
- * deadline. */
+ * deadline, unless the call has ended; drops the task's reference. Without
+ * memory for the timer the handler is not notified of its deadline. */
 static void
 arm_run(struct vc__task *task)
 {

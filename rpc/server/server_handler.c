@@ -198,8 +198,9 @@ has_callbacks(const struct vc_call *call)
     return call->stream != NULL && call->stream->events != NULL;
 }
 
-/* Called by the program, and by rpc/protobuf_c. Ends the call, or the stream's
- * callbacks, if the handler has returned; else handler_returned() does that. */
+/* Called by the program, by rpc/protobuf_c and by watcher_run()
+ * (rpc/services/health.c). Ends the call, or the stream's callbacks, if the
+ * handler has returned; else handler_returned() does that. */
 void
 vc_call_end(struct vc_call *call, enum vc_status status)
 {
@@ -368,8 +369,9 @@ call_begins_apart(const struct vc_call *call, const struct vc__engine *engine)
 
 /* Called by call_run(). Begins the handler on a thread of the crew, now or once
  * one is free, or on this thread, with the engine released; vc__thread_take()
- * may shed the call instead. While it runs here, another thread may become the holder: then this one may use the call
- * only. The call holds its session, which holds the entry. */
+ * may shed the call instead. While the handler runs here, another thread may
+ * become the holder: then this one may use the call only. The call holds its
+ * session, which holds the entry. */
 static void
 call_handle(struct vc_call *call, struct vc__service_entry *entry)
 {
@@ -405,7 +407,7 @@ handlers_begun(const struct vc_call *call)
 static void call_run(struct vc__task *task);
 
 /* Called by vc__call_came(): queues a call that came while others wait, and
- * sees to it that someone looks whether handlers may begin. */
+ * starts the timer of vc__thread_look(), unless that runs. */
 static void
 came_after_others(struct vc_call *call)
 {

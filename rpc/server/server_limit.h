@@ -33,8 +33,8 @@ vc__limit_is_set(const struct vc_server *server)
 const char *vc__limit_take(struct vc_call *call);
 
 /* The call ends: takes it out of the counts that it is in. Called by
- * reply_send() (rpc/server/server_reply.c), also for a refusal, and by
- * call_skip() (rpc/server/server_handler.c). */
+ * reply_count() (rpc/server/server_reply.c) before the reply is sent, also that
+ * of a refusal, and by call_skip() (rpc/server/server_handler.c). */
 void vc__limit_give(struct vc_call *call);
 
 #endif

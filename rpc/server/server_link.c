@@ -73,8 +73,9 @@ server_link_on_frame(struct vc__link *link, const struct vc__frame *f)
     return true;
 }
 
-/* Called by vc__link_trust() in server_link_on_frame(): the first frame was
- * valid, so the link no longer counts as half open. */
+/* Called by vc__link_trust(), once: in server_link_on_frame() when the first
+ * frame was valid, or in vc__link_ping() when a PING came before. The link no
+ * longer counts as half open. If the server drains, sends GOAWAY. */
 static void
 on_trusted(struct vc__link *link)
 {

@@ -66,17 +66,17 @@ struct vc__offer {
 };
 
 /* A frame of the client breaks this rule of the protocol: ends the link.
- * Returns false. Called by the code that handles frames: sessions, streams,
- * arrivals. */
+ * Returns false. Called where frames are handled: by rpc/server/server_link.c,
+ * and the files of sessions, streams and arrivals. */
 static inline bool
 vc__server_breach(struct vc__server_link *sl, const char *rule)
 {
     return vc__link_breach(&sl->link, rule);
 }
 
-/* In drain.c: sends GOAWAY. False without memory. Called when a drain begins,
- * for each link that is up, and by on_trusted() (rpc/server/server_link.c) for
- * a link that comes up while the server drains. */
+/* In drain.c: sends GOAWAY. False without memory. Called by drain_begin() for
+ * each link that is up, and by on_trusted() (rpc/server/server_link.c) for a
+ * link that comes up while the server drains. */
 bool vc__server_link_goaway(struct vc__server_link *sl);
 
 /* Accepts the offered link, or rejects it with a reason; frees the offer.

@@ -109,7 +109,7 @@ listen_by(struct vc_server *server, const struct vc__transport *transport,
 
 /* Stores the last error: why the server does not listen by this transport, for
  * vc_server_describe(). Called by listen_by_all(), listen_later() and
- * listen_local(). */
+ * local_open(). */
 static void
 server_listen_missed(struct vc_server *server,
                      const struct vc__transport *transport)
@@ -176,9 +176,11 @@ listen_local(struct vc_server *server, const struct vc__transport *shm)
         listening_add(l);
 }
 
-/* Listens at vc://, for server_listen_at(). TCP comes first: if its port is
- * taken, the server does not listen at all. If RDMA fails, TCP is enough:
- * VC_OK. Without both nobody could reach the server: VC_INVALID_ARGUMENT. */
+/* Listens at vc://, for server_listen_at(). TCP comes first: if it fails, as
+ * its port is taken, the server does not listen by RDMA either, and the error
+ * is returned. If RDMA fails, TCP is enough: VC_OK; without TCP the error of
+ * RDMA is returned. If neither is chosen: VC_INVALID_ARGUMENT, as nobody could
+ * reach the server. */
 static enum vc_status
 listen_by_all(struct vc_server *server, struct sockaddr_storage *addr)
 {
@@ -357,7 +359,8 @@ first_drop(struct vc_server *server, const struct sockaddr_storage *addr,
 }
 
 /* Called by vc_server_listen(): listens at the target's address; or at both
- * addresses of localhost, at the same port, or at neither. */
+ * addresses of localhost, at the same port, or at neither. VC_OK, or the error
+ * of server_listen_at(). */
 static enum vc_status
 listen_at_each(struct vc_server *server, const struct vc__target *target,
                struct vc__addrs *addrs)

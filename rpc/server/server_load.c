@@ -39,7 +39,8 @@ struct vc__server_load {
     uint8_t entry[VC__LOAD_ENTRY_MAX];
 };
 
-/* The processors that this process may use. Called by vc__server_load_new(). */
+/* Returns how many processors this process may use. Called by
+ * vc__server_load_new(), on its thread. */
 static unsigned
 processors_count(void)
 {
@@ -75,7 +76,8 @@ vc__server_load_free(struct vc__server_load *load)
 
 /* --- making a report ------------------------------------------------------ */
 
-/* Microseconds that the process has run. Called by mark_now(). */
+/* Returns the microseconds of processor time that the process has used. Called
+ * by mark_now(). */
 static uint64_t
 cpu_now(void)
 {
@@ -85,8 +87,9 @@ cpu_now(void)
     return (uint64_t)t.tv_sec * 1000000u + (uint64_t)t.tv_nsec / 1000u;
 }
 
-/* Called by load_measure(). Relaxed: a reply that another engine sends at this
- * moment is in this count or in the next. */
+/* Returns what was counted until now, of all parts together. Called by
+ * load_measure(). Relaxed: a reply that another engine sends at this moment is
+ * in this count or in the next. */
 static struct load_mark
 mark_now(const struct vc_server *server, uint64_t now)
 {
@@ -113,7 +116,8 @@ window_move(struct vc__server_load *load, const struct load_mark *now)
     load->newer = *now;
 }
 
-/* Called by load_renew(). */
+/* Called by load_renew(): moves the window on, and returns the report; its
+ * rates are 0 when they begin anew. */
 static struct vc__load_report
 load_measure(struct vc__server_load *load, const struct vc_server *server,
              uint64_t now)

@@ -32,10 +32,10 @@ struct vc__part_load {
     uint8_t entry[VC__LOAD_ENTRY_MAX];
 };
 
-/* The state that the parts share. NULL without memory. Called by
- * vc_server_new(). */
+/* Makes the state that the parts share, for vc__server_load_free(). NULL
+ * without memory. Called by server_fill() within vc_server_new(). */
 struct vc__server_load *vc__server_load_new(void);
-/* NULL is allowed. Called by vc__server_destroy(). */
+/* Frees it. NULL is allowed. Called by vc__server_destroy(). */
 void vc__server_load_free(struct vc__server_load *load);
 
 /* Counts a reply, and adds the report to it if it is that of a unary call and

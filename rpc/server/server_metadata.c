@@ -262,7 +262,8 @@ number_put(char *out, size_t size, int32_t number)
 }
 
 /* There is always room for this entry, which is not one of the program's. Also
- * called by vc__shed() and server_begin_refuse(), on the holder. */
+ * called by vc__shed() and vc__call_refuse_lost(), on the holder. VC_OK also
+ * for a client without metadata, which gets none. */
 enum vc_status
 vc_call_pushback(struct vc_call *call, int32_t ms)
 {

@@ -122,9 +122,9 @@ op_leave(struct vc_server *server)
     vc__engine_kick(home);
 }
 
-/* A task of server_op_on_ended(), which engine 0 runs like a handler: calls
- * done(), of an operation that vc__server_op_start() has started, and frees the
- * operation. */
+/* A task of server_op_on_ended(), which engine 0 runs like a handler: on its
+ * holder, which releases the engine meanwhile. Calls done(), of an operation
+ * that vc__server_op_start() has started, and frees the operation. */
 static void
 op_deliver(struct vc__task *task)
 {

@@ -84,7 +84,8 @@ struct vc__server_op {
  * vc_error(). Called when a drain or close begins; also by vc_server_new(), for
  * the close that vc_server_free() makes; its kind is set later.
  * free: frees one that has not started, or that vc__server_op_run() has run.
- * NULL is allowed. */
+ * NULL is allowed. Called by vc_server_drain(), vc_server_close(),
+ * vc_server_free(), and by drain_new() if it fails. */
 struct vc__server_op *vc__server_op_new(struct vc_server *server,
                                         const struct vc__server_op_kind *kind);
 void vc__server_op_free(struct vc__server_op *op);

@@ -79,10 +79,12 @@ struct vc__server_peer *vc__server_peer_new(struct vc__server_part *part,
  * (rpc/server/server.c). */
 unsigned vc__server_peer_part(uint64_t token, unsigned n_parts);
 
-/* A link of the peer was made, by server_link_new(), or is gone, in
- * server_link_free() (rpc/server/server_link.c). After the last one a timer is
- * started, after which the peer is forgotten; without sessions, while the part
- * closes, or without memory for the timer it is forgotten at once. */
+/* join: server_link_new() (rpc/server/server_link.c) has made a link of the
+ * peer; stops the timer. leave: a link is gone, in server_link_free(). After
+ * the last one a timer is started, after which the peer is forgotten; without
+ * sessions, while the part closes, or without memory for the timer it is
+ * forgotten, and perhaps freed, at once. Also forgets another peer of the part,
+ * the one that lost its last link first, if more than 1,024 have none. */
 void vc__server_peer_join(struct vc__server_peer *peer);
 void vc__server_peer_leave(struct vc__server_peer *peer);
 
@@ -107,8 +109,9 @@ size_t vc__server_peer_message_max(const struct vc__server_peer *peer,
 bool vc__server_peer_may_have(const struct vc__server_peer *peer,
                               uint32_t number);
 
-/* Returns the seat of this number, for an OPEN or a CLOSE; NULL if the number
- * is out of range, or without memory. Valid until the next call. */
+/* Returns the seat of this number, for an OPEN (vc__server_session_open()) or a
+ * CLOSE (vc__server_session_leave()); NULL if the number is out of range, or
+ * without memory. Valid until the next call. */
 struct vc__server_seat *vc__server_peer_seat(struct vc__server_peer *peer,
                                              uint32_t number);
 

@@ -4,7 +4,8 @@
  * Open sessions: their CALL, DATA and CANCEL frames, their slots and replies,
  * and their end. OPEN and CLOSE are in server_session_open.c, frames of streams
  * in stream_server.c. A frame that breaks the protocol ends the link; a request
- * that is merely bad is answered. The holder of the engine only. See rpc/server/server_session.h. */
+ * that is merely bad is answered. The holder of the engine only. See
+ * rpc/server/server_session.h. */
 #include "rpc/server/server_session.h"
 
 #include <stdlib.h>
@@ -20,7 +21,8 @@
 #include "rpc/server/stream_server.h"
 #include "transport/core/le.h"
 
-/* Called by call_first() and call_first_part(). */
+/* Returns the session's part. Called by call_first() and
+ * call_first_part(). */
 static struct vc__server_part *
 server_session_part_of(const struct vc__server_session *s)
 {
@@ -51,8 +53,9 @@ server_session_slots_grow(struct vc__server_session *s, uint16_t i)
     return true;
 }
 
-/* The client has the last reply, or does not want it: frees the slot. Called
- * for the slot's next call or CANCEL, and when the session is closed. */
+/* The client has the last reply, or does not want it: frees the slot. Called by
+ * call_first() and vc__server_session_cancel() for the slot's next call, by
+ * vc__server_session_close(), and by vc__server_session_reply() after that. */
 static void
 slot_settle(struct vc__server_session *s, struct vc__server_slot *slot)
 {
@@ -78,8 +81,9 @@ server_session_slot_rewind(struct vc__server_session *s,
     slot->sequence--;
 }
 
-/* Gives the reply to the link, for the first time or again. Called when it is
- * ready, when the client asks for it again, or when it was made short. */
+/* Gives the reply to the link: when it is ready (vc__server_session_reply()),
+ * was made short (reply_shorten()), or is asked for again (call_again(),
+ * arrival_done(), call_cancel()). */
 static void
 reply_go(struct vc__server_session *s, struct vc__server_slot *slot)
 {
@@ -162,8 +166,7 @@ call_begin(const struct vc__call_site *site, const uint8_t *body, uint32_t len)
 }
 
 /* A request that no handler gets counts like any other, and is answered. Called
- * by call_first(), arrival_done(), and for a CANCEL of a call that has not
- * come. */
+ * by call_first(), arrival_done() and vc__server_session_cancel(). */
 static void
 call_refuse(const struct vc__call_site *site, enum vc_status status,
             const char *text)
@@ -414,9 +417,8 @@ message_done(struct vc__server_session *s, uint16_t i)
     return good;
 }
 
-/* Asked by vc__server_session_data(): true for parts of a message that its call
- * did not wait for, as it has ended. The slot may have had another call
- * since. */
+/* Asked by vc__server_session_data(): true for parts of a message whose call
+ * has ended without it. The slot may have had another call since. */
 static bool
 is_of_ended(const struct vc__server_slot *slot, uint32_t sequence)
 {
@@ -454,10 +456,9 @@ vc__server_session_data(struct vc__server_link *sl, const struct vc__frame *f)
     return got >= 0 || vc__server_breach(sl, "DATA that is not the next part");
 }
 
-/* The client no longer waits for the reply. If nothing of a long reply has been
- * sent, frees its memory and puts a short error in its place. False: the reply
- * is sent as it is. Called by vc__server_session_overdue() and
- * call_cancel(). */
+/* The client no longer waits for the reply. If it is long, and nothing of it
+ * was sent, a short error takes its place. False: the reply stays as it is.
+ * Called by vc__server_session_overdue() and call_cancel(). */
 static bool
 reply_shorten(struct vc__server_session *s, struct vc__server_slot *slot)
 {
@@ -485,9 +486,8 @@ vc__server_session_overdue(struct vc__server_session *s, uint16_t i)
 }
 
 /* Called by call_cancel(): a request in parts, or a message of a stream, is
- * cancelled. With cuts, no more parts of a request come, so it ends now;
- * without, its last part ends it. A message stays until its last part or its
- * call's end. */
+ * cancelled. With cuts no more parts of a request come: it ends now; without,
+ * by its last part. A message stays until its last part or its call's end. */
 static void
 arrival_cancel(struct vc__server_session *s, uint16_t i)
 {

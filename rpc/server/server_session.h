@@ -71,7 +71,8 @@ void vc__server_sessions_free(struct vc__server_peer *peer);
 /* Handle one frame each; called by frame_handle() (rpc/server/server_link.c)
  * when the link has received it. True: the link goes on. False: the frame
  * breaks the protocol, or there is no memory; the link ends. A frame of a
- * session that has moved to a newer link comes too late, and is dropped. */
+ * session that was closed, or has moved to a newer link, comes too late, and is
+ * dropped: true. */
 bool vc__server_session_open(struct vc__server_link *sl,
                              const struct vc__frame *f);
 bool vc__server_session_call(struct vc__server_link *sl,
@@ -89,8 +90,9 @@ bool vc__server_session_stream(struct vc__server_link *sl,
 
 /* Takes the session from its link: replies that the link had are kept for
  * another one, requests that arrive are dropped, and streams end. Called by
- * server_link_on_down() (rpc/server/server_link.c), and before the session
- * moves to another link or is closed. */
+ * server_link_on_down() (rpc/server/server_link.c), by
+ * vc__server_session_open() before the session moves to another link, and by
+ * vc__server_session_close(). */
 void vc__server_session_unbind(struct vc__server_session *s);
 
 /* Closes the session: kept replies are dropped, and running calls are cancelled

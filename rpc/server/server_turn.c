@@ -42,8 +42,9 @@ queue_leave(struct vc_call *call)
         cds_list_del(&peer->turn);
 }
 
-/* Called by vc__turn_take(): takes the first call of the client's queue. The
- * client's next turn comes after all other clients' turns. */
+/* Called by vc__turn_take(): takes the first call out of the client's queue,
+ * and returns it. The client's next turn comes after all other clients'
+ * turns. */
 static struct vc_call *
 queue_take(struct vc__server_peer *peer)
 {

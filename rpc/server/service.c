@@ -55,8 +55,8 @@ entry_match(struct cds_lfht_node *node, const void *arg)
 }
 
 /* Called within a read-side critical section, by vc__services_get(),
- * vc__services_has() and vc__services_remove(). NULL if there is no such entry.
- * It is valid in that section, and is not given a reference. */
+ * vc__services_has() and vc__services_remove(). Returns the entry of this key,
+ * without a reference: it is valid in that section. NULL if there is none. */
 static struct vc__service_entry *
 service_entry_find(struct vc__services *t, const struct key *key)
 {
@@ -144,9 +144,10 @@ is_never_shed(const struct vc_service *service)
            strcmp(service->name, "verbcall.reflection.v1.Reflection") == 0;
 }
 
-/* flags: VC_METHOD_*. in_turn: handlers never begin on threads of their own.
- * exempt: the same, unless the method is said to block, as one of a health
- * service of the program's own may be. Called by service_entry_new(). */
+/* Called by service_entry_new() for each method: sets how its handlers begin,
+ * and how it streams. flags: VC_METHOD_*. in_turn: handlers never begin on
+ * threads of their own. exempt: the same, unless the method is said to block,
+ * as one of a health service of the program's own may be. */
 static void
 method_init(struct vc__method_state *m, uint32_t flags, bool in_turn,
             bool exempt)

@@ -66,10 +66,11 @@ struct vc__services {
     uint32_t adaptive_limit; /* of each method that may block; 0: none */
 };
 
-/* Called by vc_server_new(). False without memory. */
+/* Makes an empty table. Called by server_fill() within vc_server_new(). False
+ * without memory. */
 bool vc__services_init(struct vc__services *t);
-/* Called by vc__server_destroy(): no lookup may run at the same time or
- * later. */
+/* Frees the table, if it was made, and drops its references. Called by
+ * vc__server_destroy(): no lookup may run at the same time or later. */
 void vc__services_fini(struct vc__services *t);
 
 /* Adds a service. in_turn: its handlers begin in the order of their calls.

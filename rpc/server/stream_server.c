@@ -129,9 +129,9 @@ server_put(struct vc_stream *s, struct vc__send *send)
     return good;
 }
 
-/* Ends the stream, and with it the call, whatever its handler returns. Without
- * the stream's lock. Called by server_expire(), server_stalled() and
- * server_give_up(), on their threads. */
+/* Ends the stream, unless it has ended, and with it the call, whatever its
+ * handler returns. Without the stream's lock. Called by server_expire(),
+ * server_stalled() and server_give_up(), on their threads. */
 static void
 time_over(struct vc_stream *s, const struct vc__error *error)
 {
@@ -213,7 +213,8 @@ server_give_up(struct vc_stream *s, const struct vc__error *error)
     return true;
 }
 
-/* ops->free: the last reference was dropped. Any thread. */
+/* ops->free: the last reference was dropped, and the stream is freed. Any
+ * thread. */
 static void
 server_free(struct vc_stream *s)
 {
@@ -396,7 +397,8 @@ vc__stream_server_cancelled(struct vc_call *call)
 
 /* --- frames of sessions ------------------------------------------------- */
 
-/* Called by too_long_text() and stream_server_message_take(). */
+/* Returns the session's part. Called by too_long_text() and
+ * stream_server_message_take(). */
 static struct vc__server_part *
 stream_server_part_of(const struct vc__server_session *s)
 {
