@@ -53,7 +53,8 @@ vc_canceller_free(struct vc_canceller *canceller)
 }
 
 /* A cancelled call stays in the list until place_leave(), which takes the lock:
- * so the call exists while its cancel() runs. */
+ * so the call exists while its cancel() runs. Also called by
+ * vc__parent_children() and vc__parent_cancel_children(). */
 void
 vc_cancel(struct vc_canceller *canceller)
 {

@@ -131,11 +131,13 @@ vc__parent_end(struct vc__parent *p)
         vc__parent_drop(p);
 }
 
-/* Creates a canceller, with one reference: for vc_canceller_new(), and for the
- * children of a parent. NULL if memory is short. */
+/* Creates a canceller, with one reference: for vc_canceller_new(), and in
+ * vc__parent_children(). NULL if memory is short. */
 struct vc_canceller *vc__canceller_make(void);
 /* Drops a reference; the last frees the canceller. NULL is allowed. Called by
- * vc_canceller_free(), and when a call or its parent ends. */
+ * vc_canceller_free(), when a call or its parent ends, after
+ * vc__canceller_hold(), and by vc__parent_children() if another thread has made
+ * the canceller first. */
 void vc__canceller_put(struct vc_canceller *canceller);
 
 /* Takes a reference. Called by cancellers_join() (rpc/client/attempts.c) when a

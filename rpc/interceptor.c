@@ -159,6 +159,8 @@ vc__interception_finish(struct vc_interception *i,
 
 /* --- for interceptors -------------------------------------------------- */
 
+/* They call these functions in their callbacks, on the thread of those. */
+
 const char *
 vc_interception_service(const struct vc_interception *call)
 {
@@ -171,6 +173,7 @@ vc_interception_method(const struct vc_interception *call)
     return call->method->name;
 }
 
+/* Also called by channel_intercept_ms_left(), before a call is sent. */
 uint64_t
 vc_interception_deadline_us(const struct vc_interception *call)
 {
@@ -188,7 +191,8 @@ vc_interception_call(const struct vc_interception *call)
     return call->call;
 }
 
-/* Only during start: later the parent may have ended. */
+/* NULL except during start, since later the parent may have ended; NULL also on
+ * a server. */
 const struct vc_call *
 vc_interception_parent(const struct vc_interception *call)
 {

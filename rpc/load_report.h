@@ -27,12 +27,13 @@ struct vc__load_report {
     double application_utilization; /* field 9: what the program says */
 };
 
-/* Packs the report, and returns its bytes, 0 if all of it is 0. */
+/* Packs the report, and returns its bytes, 0 if all of it is 0. Called by
+ * load_renew() on the holder of an engine. */
 size_t vc__load_report_pack(uint8_t out[VC__LOAD_REPORT_MAX],
                             const struct vc__load_report *report);
 
 /* Reads a report of a peer. False, and *report is not valid, if it is no
- * protobuf message. */
+ * protobuf message. Called by vc__loads_take(). */
 bool vc__load_report_read(struct vc__load_report *report, const uint8_t *data,
                           size_t len);
 

@@ -217,6 +217,7 @@ kept_end(struct vc_runtime *r)
     }
 }
 
+/* Also called by vc_runtime_new(), for a runtime that it could not complete. */
 void
 vc_runtime_free(struct vc_runtime *r)
 {

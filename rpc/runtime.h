@@ -70,8 +70,8 @@ struct vc_runtime {
  * that calls these. */
 bool vc__runtime_is_within(const struct vc_runtime *runtime);
 
-/* Closes loop_fd, if it is open. Called by vc_runtime_free(), or by
- * vc_runtime_fd() when it fails; no other thread uses loop_fd then. */
+/* Closes loop_fd, if it is open. Called by vc_runtime_free(), or by loop_make()
+ * within vc_runtime_fd() when that fails; no other thread uses loop_fd then. */
 void vc__runtime_loop_fini(struct vc_runtime *runtime);
 
 /* Called by vc_server_listen() before it listens: starts the library's threads,
@@ -79,7 +79,8 @@ void vc__runtime_loop_fini(struct vc_runtime *runtime);
  * VC_OK. Any thread; errors as of vc_runtime_start(). */
 enum vc_status vc__runtime_serve(struct vc_runtime *runtime);
 
-/* Picks the engine for a new channel, in turn. Called by vc_channel_open(). */
+/* Picks the engine for a new channel, in turn, and returns it. Called by
+ * channel_new() within vc_channel_open(). */
 struct vc__progress *vc__runtime_progress(struct vc_runtime *runtime);
 
 /* The option max_message of channels and servers. */
@@ -87,8 +88,8 @@ struct vc__progress *vc__runtime_progress(struct vc_runtime *runtime);
 #define VC__MAX_MESSAGE_MIN ((size_t)4 << 10)
 #define VC__MAX_MESSAGE_MAX ((size_t)VC__MESSAGE_MAX) /* cm/link/link.h */
 
-/* The base-2 logarithm of max_message, rounded up. Called when a channel is
- * opened or a server made. */
+/* Returns the base-2 logarithm of max_message, rounded up. Called when a
+ * channel is opened or a server made. */
 uint8_t vc__log2_message(size_t max_message);
 
 #endif

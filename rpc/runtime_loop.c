@@ -42,6 +42,7 @@ vc__runtime_loop_fini(struct vc_runtime *r)
     r->loop_fd = -1;
 }
 
+/* Also called by vc_runtime_poll(). */
 int
 vc_runtime_fd(struct vc_runtime *r)
 {

@@ -76,7 +76,8 @@ stop_begin(struct vc_runtime *r)
     return ran;
 }
 
-/* Called by vc_runtime_stop() when the threads have ended. */
+/* Called by vc_runtime_stop() when the threads have ended: they may be started
+ * again. */
 static void
 stop_end(struct vc_runtime *r)
 {
@@ -85,6 +86,7 @@ stop_end(struct vc_runtime *r)
     pthread_mutex_unlock(&r->starting);
 }
 
+/* Also called by vc_runtime_free(). */
 void
 vc_runtime_stop(struct vc_runtime *r)
 {

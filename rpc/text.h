@@ -57,7 +57,8 @@ void vc__text_name(struct vc__error *error, const char *service,
                    const char *method);
 
 /* Puts the names in front of this thread's last error; returns its status. For
- * a client's call or stream that could not be made. */
+ * a client's call or stream that could not be made: called by fail_unmade(),
+ * vc__async_new() and stream_open(). */
 enum vc_status vc__text_name_last(const char *service, const char *method);
 
 /* Returns the text after the names, or all of it if it has no names; it points

@@ -43,7 +43,8 @@ vc__stream_init(struct vc_stream *s, const struct vc__stream_ops *ops)
     CDS_INIT_LIST_HEAD(&s->waiters);
 }
 
-/* Called when a message was taken, dropped, or not kept. */
+/* Called when a message was taken, by vc_stream_receive() or item_give(),
+ * dropped, by vc__stream_drop(), or not kept, by vc__stream_message(). */
 void
 vc__stream_item_free(struct vc_stream *s, struct vc__stream_item *item)
 {
@@ -352,8 +353,8 @@ vc__stream_taken(struct vc_stream *s, uint32_t len)
 
 /* Called by vc__stream_unpack(), not when the message is received: a client
  * refuses one that is longer than the max_reply of the method, or than its
- * service config allows (0: no limit).
- * Then VC_RESOURCE_EXHAUSTED, by vc__fail(). */
+ * service config allows (0: no limit). Then VC_RESOURCE_EXHAUSTED, by
+ * vc__fail(); else VC_OK. */
 static enum vc_status
 item_check(const struct vc_stream *s, size_t size)
 {
@@ -410,6 +411,7 @@ vc__stream_unpack(struct vc_stream *s, const struct vc__stream_item *m,
     return message_malformed(s, &fault);
 }
 
+/* Also called by rest_drop() (rpc/client/stream_finish.c). */
 enum vc_status
 vc_stream_receive(struct vc_stream *s, void **message)
 {

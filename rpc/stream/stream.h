@@ -129,20 +129,27 @@ struct vc_stream {
 void vc__stream_init(struct vc_stream *s, const struct vc__stream_ops *ops);
 void vc__stream_fini(struct vc_stream *s);
 
+/* Takes a reference, for a frame, a task, a timer or a call that uses the
+ * stream. The caller has one; with or without the lock. */
 static inline void
 vc__stream_hold(struct vc_stream *s)
 {
     /* Relaxed: the caller has a reference already. */
     atomic_fetch_add_explicit(&s->holders, 1, memory_order_relaxed);
 }
-/* Drops a reference; with the last one ops->free() runs. */
+/* Drops a reference; with the last one ops->free() runs. Called when the
+ * program, a call, a frame, a task or a timer no longer uses the stream. */
 void vc__stream_put(struct vc_stream *s);
 
 /* --- receiving; for the holder of the engine ---------------------------- */
 
-/* A message was received; the stream copies it. If `loss` is not NULL, it could
- * not be kept, and `loss` says why: that ends the stream. False if it breaks
- * the protocol. */
+/* All but vc__stream_end() are called when a frame was received: at a server by
+ * rpc/server/stream_server.c, and vc__stream_message() and vc__stream_window()
+ * at a client by rpc/client/stream_client.c, under the lock of its pool. */
+
+/* A message was received; the stream copies it, or drops it if it has ended. If
+ * `loss` is not NULL, the message could not be kept, and `loss` says why: that
+ * ends the stream. False if it breaks the protocol. */
 bool vc__stream_message(struct vc_stream *s, const uint8_t *body, uint32_t len,
                         const char *loss);
 /* The first part of a message of len bytes was received. False if it breaks the
@@ -150,18 +157,23 @@ bool vc__stream_message(struct vc_stream *s, const uint8_t *body, uint32_t len,
 bool vc__stream_expects(struct vc_stream *s, uint32_t len);
 /* A window update was received. False if it breaks the protocol. */
 bool vc__stream_window(struct vc_stream *s, uint32_t end);
-/* The peer sends no more messages. False if that breaks the protocol. */
+/* The peer sends no more messages. False if that breaks the protocol, as it
+ * does at a client. */
 bool vc__stream_half(struct vc_stream *s);
-/* True if the peer may send further messages. */
+/* True if the peer may send further messages. Asked for the text of a message
+ * that breaks the protocol. */
 bool vc__stream_hears(struct vc_stream *s);
-/* Ends the stream; the messages received so far may still be taken. Later calls
- * have no effect. Any thread. */
+/* Ends the stream with this error; VC_OK: without one. The messages received so
+ * far may still be taken. Later calls have no effect. Any thread. Called when
+ * the call ends, is cancelled, or is past its deadline, and when its link was
+ * lost. */
 void vc__stream_end(struct vc_stream *s, enum vc__stream_event why,
                     const struct vc__error *error);
 
 /* --- between the files of streams ---------------------------------------- */
 
-/* Applies an event to the state; returns the action. Under the lock. */
+/* Applies an event to the state; returns the action. Under the lock. Called by
+ * rpc/stream/stream*.c wherever one of enum vc__stream_event happens. */
 static inline enum vc__stream_action
 vc__stream_on(struct vc_stream *s, enum vc__stream_event event)
 {
@@ -176,6 +188,9 @@ vc__stream_on(struct vc_stream *s, enum vc__stream_event event)
  * in bytes. Shorter ones are bounded by the window. */
 #define VC__STREAM_COUNTED 16384u
 
+/* Returns the account to charge for an allocation of this size, or NULL. Called
+ * where received messages and frames to be sent are allocated and freed. */
+
 static inline struct vc__account *
 vc__stream_account(const struct vc_stream *s, size_t size)
 {
@@ -185,10 +200,11 @@ vc__stream_account(const struct vc_stream *s, size_t size)
 /* Gives the item's memory back; with or without the lock. */
 void vc__stream_item_free(struct vc_stream *s, struct vc__stream_item *item);
 
-/* Wakes all waiting threads and stirs the callbacks after a change. Under the
- * lock. */
+/* Wakes all waiting threads and stirs the callbacks. Called after each change
+ * of the stream, here and in rpc/client/stream_again.c, under the lock. */
 void vc__stream_changed(struct vc_stream *s);
-/* A link is given the CALL: called by hold() of the CALL, on any thread. */
+/* A link is given the CALL: called by call_hold() and renewed_hold() of
+ * rpc/client, which are hold() of the CALL, on any thread. */
 void vc__stream_has_link(struct vc_stream *s);
 /* Waits for a change, at most until this time; then returns false. Called on a
  * thread of the program, a handler's or the one that runs callbacks, which
@@ -196,14 +212,17 @@ void vc__stream_has_link(struct vc_stream *s);
  * meanwhile. */
 bool vc__stream_wait(struct vc_stream *s, uint64_t until);
 /* Unpacks a message. On VC_OK *message is the caller's, for vc_message_free().
- * Other statuses are errors, which become the thread's last. */
+ * Other statuses are errors, which become the thread's last. Called by
+ * vc_stream_receive(), or by item_give() on the thread that runs callbacks. */
 enum vc_status vc__stream_unpack(struct vc_stream *s,
                                  const struct vc__stream_item *item,
                                  void **message);
-/* The program has taken a message of len bytes: gives its room back. */
+/* The program has taken a message of len bytes: gives its room back, and sends
+ * a WINDOW if the peer must know. */
 void vc__stream_taken(struct vc_stream *s, uint32_t len);
-/* Drops the received messages, and the message of the reply. Under the lock;
- * vc__stream_fini() calls it without. */
+/* Drops the received messages, and the message of the reply. Called by
+ * turn_one() before on_cancel() or on_end(), under the lock, and by
+ * vc__stream_fini() without. */
 void vc__stream_drop(struct vc_stream *s);
 /* For a HALF that waits for the last part of a long message: half_send() gives
  * it to the link, or frees it if the call has ended, half_drop() frees it.
@@ -218,10 +237,12 @@ void vc__stream_late(struct vc_stream *s, struct vc__error *error);
 /* --- for both sides ------------------------------------------------------ */
 
 /* Sends a frame of this type without a body. `value` is the end of the window
- * for a WINDOW, else 0. False if memory is short or the call has ended. */
+ * for a WINDOW, else 0. False if memory is short or the call has ended. Called
+ * by vc__stream_taken(), on the thread that has taken a message. */
 bool vc__stream_tell(struct vc_stream *s, enum vc__frame_type type,
                      uint32_t value);
-/* True if the call has ended, or later messages are dropped. */
+/* True if the call has ended, or later messages are dropped. Asked before a
+ * frame is sent at a client (client_put()), and by send_late(). */
 static inline bool
 vc__stream_has_ended(struct vc_stream *s)
 {
@@ -241,7 +262,7 @@ enum vc_status vc__stream_status(struct vc_stream *s);
  * vc_stream_finish(). */
 void vc__stream_await(struct vc_stream *s);
 /* Waits until the call has ended, without a deadline: another thread is setting
- * the end right now. */
+ * the end right now. Called by give_up_await() (rpc/client/stream_client.c). */
 void vc__stream_await_written(struct vc_stream *s);
 
 #endif

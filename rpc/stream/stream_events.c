@@ -485,7 +485,8 @@ vc__stream_events_join(struct vc_stream *s, struct vc__stream_events *ev,
     pthread_mutex_unlock(&s->lock);
 }
 
-/* The first turn starts the timer. */
+/* The first turn starts the timer. Called by vc_stream_start() of a client, and
+ * by callbacks_begin() (rpc/server/server_handler.c). */
 void
 vc__stream_events_open(struct vc_stream *s)
 {

@@ -81,12 +81,12 @@ void vc__stream_events_hurry(struct vc_stream *s);
 void vc__stream_events_stir(struct vc_stream *s);
 
 /* A message of this cost did not fit: on_writable() is due once it does. Called
- * by vc_stream_try_send(). */
+ * by window_try() within vc_stream_try_send(), on its thread. */
 void vc__stream_events_want(struct vc_stream *s, uint32_t cost);
 
 /* Has this HALF sent after the last part of a long message, unless the call
- * ends before. The callbacks own it from now on. Called by
- * vc_stream_half_close() of a client. */
+ * ends before. The callbacks own it from now on. Called by half_close() within
+ * vc_stream_half_close() of a client, on its thread. */
 void vc__stream_events_half(struct vc_stream *s, struct vc__send *half);
 
 #endif

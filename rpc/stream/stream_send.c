@@ -23,8 +23,8 @@ struct stream_send {
     uint8_t body[]; /* metadata, message */
 };
 
-/* Called by send_done() and send_drop(), which drop the frame's reference to
- * the stream afterwards. */
+/* Gives the frame's memory back. Called by send_done() and send_drop(), which
+ * drop the frame's reference to the stream afterwards. */
 static void
 send_free(struct stream_send *ss)
 {
@@ -60,9 +60,9 @@ send_done(struct vc__send *send, enum vc__send_end end)
 }
 
 /* Called by vc__stream_tell(), message_send() and vc_stream_half_close().
- * Returns a frame with room for
- * `before` bytes of metadata and len bytes of body, and a reference to the
- * stream; NULL without memory. send_done() or send_drop() frees it. */
+ * Returns a frame with room for `before` bytes of metadata and len bytes of
+ * body, and a reference to the stream; NULL without memory. send_done() or
+ * send_drop() frees it. */
 static struct stream_send *
 send_new(struct vc_stream *s, enum vc__frame_type type, uint16_t before,
          uint32_t len)
@@ -286,7 +286,8 @@ link_await(struct vc_stream *s)
     return in_time ? send_ended(s) : send_late(s);
 }
 
-/* Called by message_go(): a long message begins, or is not sent after all. */
+/* Sets s->long_out. Called by message_go(): a long message begins, or is not
+ * sent after all. */
 static void
 long_set(struct vc_stream *s, bool is_out)
 {
@@ -520,7 +521,7 @@ half_close(struct vc_stream *s, struct stream_send *ss)
 }
 
 /* The HALF is allocated first, so that nothing can fail once the stream is
- * half-closed. */
+ * half-closed. Also called by vc_stream_finish() (rpc/client). */
 enum vc_status
 vc_stream_half_close(struct vc_stream *s)
 {

@@ -56,15 +56,18 @@ struct vc__stream_step {
     enum vc__stream_action action;
 };
 
-/* The initial state, by which ends stream. */
+/* Returns the initial state, by which ends stream. Called by stream_new() of a
+ * client, and by vc__stream_server_open(). */
 enum vc__stream_state vc__stream_first(bool we_stream, bool they_stream);
 
-/* Returns the next state and the action: called by vc__stream_on(). */
+/* Returns the next state and the action: called by vc__stream_on(), under the
+ * stream's lock, on any thread. */
 struct vc__stream_step vc__stream_step(enum vc__stream_side side,
                                        enum vc__stream_state state,
                                        enum vc__stream_event event);
 
-/* True if no more messages may be received. */
+/* True if no more messages may be received: the peer has sent all, or the
+ * stream has ended. Asked by stream.c and stream_events.c, under the lock. */
 static inline bool
 vc__stream_is_heard(enum vc__stream_state state)
 {
