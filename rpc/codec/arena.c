@@ -5,7 +5,8 @@
  * the chunk is full a bigger one is allocated; a large piece gets a chunk of
  * its own. No piece is freed by itself: what protobuf-c frees while it unpacks
  * a message of many fields, merges or fails stays allocated, and counts, until
- * the reset. */
+ * the reset. Static functions run on the thread of the function that calls
+ * them. */
 #include "rpc/codec/arena.h"
 
 #include <stdint.h>
@@ -44,7 +45,8 @@ vc__arena_taken(const struct vc__arena *a)
                              : a->before + (size_t)(a->at - a->chunks->room);
 }
 
-/* Returns the bytes that the cap still allows. */
+/* Returns the bytes that the cap still allows. Called by arena_limit(),
+ * arena_grow() and alloc_beyond(). */
 static size_t
 arena_left(const struct vc__arena *a)
 {
@@ -54,7 +56,8 @@ arena_left(const struct vc__arena *a)
 }
 
 /* Sets a->end: the end of the newest chunk, or where the cap is reached. Called
- * when either has changed, or a->before. */
+ * when either has changed, or a->before, by arena_enter(), large_alloc() and
+ * vc__arena_set_cap(). */
 static void
 arena_limit(struct vc__arena *a)
 {
@@ -78,14 +81,15 @@ arena_enter(struct vc__arena *a, struct vc__arena_chunk *c)
 /* The size up to which chunks grow that several pieces share. */
 #define CHUNK_MAX ((size_t)1 << 20)
 
-/* Called by arena_grow() and large_alloc() when a chunk was allocated. */
+/* Doubles the size of the next chunk, up to CHUNK_MAX. Called by arena_grow()
+ * and large_alloc() when a chunk was allocated. */
 static void
 next_double(struct vc__arena *a)
 {
     a->next = a->next < CHUNK_MAX / 2 ? a->next * 2 : CHUNK_MAX;
 }
 
-/* Called by alloc_beyond(). Each chunk is twice the one before, up to
+/* Called by alloc_beyond(): adds a chunk. Each is twice the one before, up to
  * CHUNK_MAX, but no larger than what may still be taken: so little room is lost
  * at the end of chunks. Returns 0, or -1 without memory. */
 static int
@@ -155,8 +159,8 @@ vc__arena_alloc(struct vc__arena *a, size_t size)
 
 /* a->allocator.alloc(): called by protobuf-c and by rpc/codec/fast_codec.c for
  * a request, on the holder, and for the copy of a reply of rpc/protobuf_c, on
- * any thread. Clients' replies have reply_alloc(). NULL as vc__arena_alloc().
- * */
+ * any thread. Messages for the program have reply_alloc(). NULL as
+ * vc__arena_alloc(). */
 static void *
 arena_allocator_alloc(void *arena, size_t size)
 {

@@ -44,10 +44,12 @@ struct vc__arena {
 
 /* first: bytes of the chunk that is kept across resets (allocated at once);
  * cap: most bytes taken between two resets. Returns 0, or -1 if memory is
- * short. */
+ * short. Called by call_make() on the holder, and by reply_make() on the thread
+ * that unpacks a message. */
 int vc__arena_init(struct vc__arena *a, size_t first, size_t cap);
 
-/* Frees all memory. A zeroed arena is allowed. */
+/* Frees all memory. A zeroed arena is allowed. Called by call_destroy() and
+ * reply_destroy(), on any thread. */
 void vc__arena_fini(struct vc__arena *a);
 
 /* Drops every allocation; only the first chunk stays allocated. Called by
@@ -55,7 +57,8 @@ void vc__arena_fini(struct vc__arena *a);
 void vc__arena_shrink(struct vc__arena *a);
 
 /* Drops every allocation, as vc__arena_shrink(). False if the arena had nothing
- * but the first chunk. */
+ * but the first chunk. Called by vc__call_release() and reply_pack() on the
+ * holder, by vc__reply_give() on any thread, and by vc__arena_fini(). */
 static inline bool
 vc__arena_reset(struct vc__arena *a)
 {
@@ -70,11 +73,14 @@ vc__arena_reset(struct vc__arena *a)
 /* Bytes since the last reset. Asked within arena.c, and by tests. */
 size_t vc__arena_taken(const struct vc__arena *a);
 
-/* Changes the cap, which counts from the last reset. */
+/* Changes the cap, which counts from the last reset. Called by
+ * vc__reply_take() for a reply from the stock. */
 void vc__arena_set_cap(struct vc__arena *a, size_t cap);
 
 /* Returns size bytes aligned for any type, not zeroed; NULL if that would
- * exceed the cap or memory is short. A size of 0 also gives a pointer. */
+ * exceed the cap or memory is short. A size of 0 also gives a pointer. Called
+ * for messages that are unpacked, by the allocators, and by rpc/server for what
+ * belongs to a call, on the holder or the thread that has the call. */
 void *vc__arena_alloc(struct vc__arena *a, size_t size);
 
 #endif

@@ -24,18 +24,19 @@
 /* True if the message is plain and valid and takes at most `memory` bytes. Then
  * *message is what protobuf_c_message_unpack() would have made, or NULL if the
  * allocator has no memory. The message itself is the first allocation. False,
- * with nothing allocated, if the slow path must be taken. */
+ * with nothing allocated, if the slow path must be taken. Called by
+ * vc__codec_unpack(). */
 bool vc__fast_unpack(const ProtobufCMessageDescriptor *desc,
                      ProtobufCAllocator *allocator, size_t memory,
                      const uint8_t *data, size_t len, void **message);
 
 /* True if a program's message is plain and can be packed; *size is then that of
  * protobuf_c_message_get_packed_size(). False if the slow path must be taken,
- * with vc__message_is_whole() first. */
+ * with vc__message_is_whole() first. Called by vc__codec_measure(). */
 bool vc__fast_size(const ProtobufCMessage *message, size_t *size);
 
 /* Packs, as protobuf_c_message_pack(), a message for which vc__fast_size() was
- * true and which has not changed since. */
+ * true and which has not changed since. Called by vc__codec_pack(). */
 void vc__fast_pack(const ProtobufCMessage *message, uint8_t *out);
 
 #endif

@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * How a field's type is encoded and kept in memory:
- * https://protobuf.dev/programming-guides/encoding/ and protobuf-c.h. Pure.
+ * https://protobuf.dev/programming-guides/encoding/ and protobuf-c.h. Pure, any
+ * thread: that of vc__message_is_good().
  *
  * Called by: validate.c (all). */
 #ifndef VC_RPC_FIELD_TYPE_H
@@ -13,7 +14,8 @@
 
 #include <protobuf-c/protobuf-c.h>
 
-/* True if a repeated field of this type may be packed. */
+/* True if a repeated field of this type may be packed. Asked by
+ * check_field(). */
 static inline bool
 vc__field_is_packable(ProtobufCType type)
 {
@@ -21,7 +23,8 @@ vc__field_is_packable(ProtobufCType type)
            type != PROTOBUF_C_TYPE_MESSAGE;
 }
 
-/* The wire type (ProtobufCWireType) of a single value of this type. */
+/* Returns the wire type (ProtobufCWireType) of a single value of this type.
+ * Called by check_packed() and check_field(). */
 static inline unsigned
 vc__field_wire(ProtobufCType type)
 {
@@ -43,7 +46,8 @@ vc__field_wire(ProtobufCType type)
     }
 }
 
-/* The size of an element in the array of a repeated field. */
+/* Returns the size of an element in the array of a repeated field. Called by
+ * take_elements(). */
 static inline size_t
 vc__field_element_size(ProtobufCType type)
 {

@@ -39,13 +39,14 @@ struct vc__outgoing {
 };
 
 /* True if `its` describes the same type in another copy of the generated code;
- * `its` may be no descriptor. */
+ * `its` may be no descriptor. Asked by vc__outgoing_is_of(). */
 bool vc__outgoing_is_copy(const ProtobufCMessageDescriptor *desc,
                           const ProtobufCMessageDescriptor *its)
     __attribute__((cold));
 
 /* True if the message is of this type, also by another copy of the generated
- * code. */
+ * code. Asked by the functions below, and for a reply on its way out by
+ * vc__reply_measure() and reply_is_unfit(). */
 static inline bool
 vc__outgoing_is_of(const struct vc_message_type *type, const void *message)
 {
@@ -57,7 +58,8 @@ vc__outgoing_is_of(const struct vc_message_type *type, const void *message)
 
 /* Measures a message. False if vc__outgoing_measure() would refuse it, with
  * this peer_max and without a limit of the method. So a caller needs a struct
- * vc__outgoing only in that case. */
+ * vc__outgoing only in that case. Called for a request by rpc/client/attempt.c,
+ * and for a message of a stream by stream_send_measure(). */
 static inline bool
 vc__outgoing_fits(const struct vc_message_type *type, const void *message,
                   size_t peer_max, struct vc__packing *packing)
@@ -69,18 +71,22 @@ vc__outgoing_fits(const struct vc_message_type *type, const void *message,
 
 /* Measures a message. VC_INVALID_ARGUMENT if it is NULL or of another type, or
  * cannot be packed: a required field is not set, or a pointer is NULL.
- * Otherwise as vc__outgoing_check(). Errors are set by vc__fail(). */
+ * Otherwise as vc__outgoing_check(). Errors are set by vc__fail(). Called where
+ * vc__outgoing_fits() has returned false, and by call_pack()
+ * (rpc/client/stream_open.c). */
 enum vc_status vc__outgoing_measure(const struct vc__outgoing *o,
                                     const struct vc_message_type *type,
                                     const void *message,
                                     struct vc__packing *packing);
 
 /* VC_RESOURCE_EXHAUSTED, set by vc__fail(), if the message is longer than the
- * method or the peer allows. */
+ * method, the service config or the peer allows; else VC_OK. Called by
+ * vc__outgoing_measure(), and by reply_deny() of a server. */
 enum vc_status vc__outgoing_check(const struct vc__outgoing *o, size_t size);
 
-/* Returns the packed message, to be freed by free(); NULL if memory is
- * short. */
+/* Returns the packed message, to be freed by free(); NULL if memory is short.
+ * Called by call_pack() for the request of a stream, and by reply_copy() of
+ * rpc/protobuf_c. */
 uint8_t *vc__outgoing_pack(const struct vc_message_type *type,
                            const void *message,
                            const struct vc__packing *packing);

@@ -141,9 +141,9 @@ stock_give(struct vc__replies *rs, struct vc__reply *r)
     return keep;
 }
 
-/* Swaps r, which may be NULL, and the spare reply, for vc__reply_take() and
- * vc__reply_give(). Acquire and release: the thread that takes a reply sees all
- * that the thread did which gave it. */
+/* Swaps r, which may be NULL, and the spare reply, which it returns, or NULL.
+ * For vc__reply_take() and vc__reply_give(). Acquire and release: the thread
+ * that takes a reply sees all that the thread did which gave it. */
 static struct vc__reply *
 spare_swap(struct vc__replies *rs, struct vc__reply *r)
 {
@@ -175,6 +175,8 @@ vc__reply_give(struct vc__reply *r)
         reply_destroy(r);
 }
 
+/* Also called by rpc/client, rpc/stream and rpc/protobuf_c, for messages that
+ * the program does not get. */
 void
 vc_message_free(void *message)
 {

@@ -38,17 +38,20 @@ struct vc__reply {
     struct vc__reply *next;
 };
 
-/* Called when a runtime is made, and when it is freed. */
+/* Called by vc_runtime_new() when a runtime is made, and by vc_runtime_free().
+ * fini frees the replies in stock. */
 void vc__replies_init(struct vc__replies *rs);
 void vc__replies_fini(struct vc__replies *rs);
 
 /* Takes an empty reply that may use `memory` bytes; NULL if memory is short.
  * The caller owns it, until vc__reply_give(). A message that is unpacked with
- * its allocator is freed by vc_message_free(), which gives the reply back. */
+ * its allocator is freed by vc_message_free(), which gives the reply back.
+ * Called by those who unpack replies and messages of streams:
+ * attempt_reply_unpack(), stream_client_reply_unpack(), vc__stream_unpack(). */
 struct vc__reply *vc__reply_take(struct vc__replies *rs, size_t memory);
 
-/* Gives a reply back to the stock: called if no message could be unpacked, and
- * by vc_message_free() for the others. */
+/* Gives a reply back to the stock, or frees it if that is full: called if no
+ * message could be unpacked, and by vc_message_free() for the others. */
 void vc__reply_give(struct vc__reply *r);
 
 #endif

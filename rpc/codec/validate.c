@@ -9,12 +9,13 @@
  * unpack: field numbers are 1..2^29-1, a bool is a varint, a string is UTF-8
  * without NUL, nesting and memory have limits, and a sub-message with a oneof
  * is given once.
- *
- * vc__message_is_good() calls check_level(), which calls itself for
- * sub-messages. All other static functions are steps of that, on the same
- * thread. Those that return a text return NULL if all is well. validate_take()
- * and take_*() return false if the memory would pass the limit; take_member()
- * also if no slabs are left. */
+ * vc__message_is_good() calls check_level(), and that, through
+ * check_submessage(), itself. This counts the message by take_message(), reads
+ * each member by member_next(), and passes it to check_member(). All other
+ * static functions are steps of these: X_next() of member_next(), check_X() of
+ * check_member(). All run on the same thread; those that return a text return
+ * NULL if all is well. validate_take() and take_X() return false if the memory
+ * would pass the limit; take_member() also if no slabs are left. */
 #include "rpc/codec/validate.h"
 
 #include <limits.h>
@@ -112,6 +113,7 @@ varint_look(const struct span *s, size_t max, uint64_t *value)
     return 0;
 }
 
+/* Moves s on by n bytes, for X_next() and count_varints(). */
 static void
 span_skip(struct span *s, size_t n)
 {
@@ -287,10 +289,11 @@ take_unknown(struct check *c, struct level *l, const struct member *m)
 
 /* --- required fields --- */
 
+/* Asked by required_missing(). Unpack accepts a message without the field if
+ * that has a default. */
 static bool
 must_be_given(const ProtobufCFieldDescriptor *f)
 {
-    /* Unpack accepts a message without the field if that has a default. */
     return f->label == PROTOBUF_C_LABEL_REQUIRED && f->default_value == NULL;
 }
 
@@ -362,6 +365,7 @@ given_again(struct level *l, size_t i)
     return again;
 }
 
+/* Asked by check_joint(): true if the type has a oneof. */
 static bool
 has_oneof(const ProtobufCMessageDescriptor *desc)
 {

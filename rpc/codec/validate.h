@@ -44,7 +44,7 @@ struct vc__message_fault {
  * refused, as protobuf-c fails to merge these. False with *fault set, for
  * VC_INVALID_ARGUMENT, if the check fails. If memory is not NULL, *memory
  * receives, only on success, an upper bound of what unpacking will allocate
- * from an arena (rpc/codec/arena.h). */
+ * from an arena (rpc/codec/arena.h). Called by vc__codec_unpack(). */
 bool vc__message_is_good(const ProtobufCMessageDescriptor *desc,
                          const uint8_t *data, size_t len,
                          const struct vc__message_limits *limits,
@@ -56,7 +56,8 @@ const char *vc__message_check(const ProtobufCMessageDescriptor *desc,
                               const struct vc__message_limits *limits,
                               size_t *memory);
 
-/* Writes "demo.HelloRequest.name: not UTF-8", or as much of it as fits. */
+/* Writes "demo.HelloRequest.name: not UTF-8", or as much of it as fits. Called
+ * for the error of a request, a reply or a message that was refused. */
 void vc__message_fault_text(const struct vc__message_fault *fault, char *text,
                             size_t size);
 

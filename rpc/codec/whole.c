@@ -21,7 +21,8 @@ struct gap {
 
 static bool message_check(const ProtobufCMessage *m, struct gap *gap);
 
-/* Called by the steps that find a gap. Always false, which they return. */
+/* Called by the steps that find a gap: bytes_check(), pointer_check() and
+ * repeated_check(). Notes the gap. Always false, which they return. */
 static bool
 gap_set(struct gap *gap, size_t n, const char *why)
 {
@@ -30,6 +31,8 @@ gap_set(struct gap *gap, size_t n, const char *why)
     return false;
 }
 
+/* Called by element_check() and single_check(): bytes with a length must have
+ * data. */
 static bool
 bytes_check(const ProtobufCBinaryData *bytes, struct gap *gap)
 {
@@ -37,6 +40,7 @@ bytes_check(const ProtobufCBinaryData *bytes, struct gap *gap)
            gap_set(gap, bytes->len, "bytes, and data is NULL");
 }
 
+/* Called by element_check() and single_check(): p must not be NULL. */
 static bool
 pointer_check(const void *p, struct gap *gap)
 {
@@ -121,7 +125,7 @@ single_check(const ProtobufCFieldDescriptor *f, const uint8_t *message,
     }
 }
 
-/* Called by message_check() for each field. */
+/* Called by message_check() for each field of the message. */
 static bool
 field_check(const ProtobufCFieldDescriptor *f, const uint8_t *message,
             struct gap *gap)
@@ -140,8 +144,10 @@ field_check(const ProtobufCFieldDescriptor *f, const uint8_t *message,
 
 /* --- messages ------------------------------------------------------------- */
 
-/* If m is not initialised, it returns false, and gap->message is NULL unless
- * another message is around m. */
+/* Called by vc__message_is_whole() and vc__message_gap(), and for a message in
+ * another by element_check() and single_check(). If m is not initialised, it
+ * returns false, and gap->message is NULL unless another message is around
+ * m. */
 static bool
 message_check(const ProtobufCMessage *m, struct gap *gap)
 {

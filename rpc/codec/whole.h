@@ -17,11 +17,13 @@
 
 #include <protobuf-c/protobuf-c.h>
 
-/* True if the message, and each message in it, can be packed. */
+/* True if the message, and each message in it, can be packed. Asked by
+ * vc__codec_measure(). */
 bool vc__message_is_whole(const ProtobufCMessage *message);
 
 /* Writes to text, of size bytes, which field of a message that is not whole
- * cannot be packed: "orders.v1.Order.note: 5 bytes, and data is NULL". */
+ * cannot be packed: "orders.v1.Order.note: 5 bytes, and data is NULL". Called
+ * for the error when vc__codec_measure() has returned false. */
 void vc__message_gap(const ProtobufCMessage *message, char *text, size_t size);
 
 /* Bytes that a text of vc__message_gap() needs, with most names. */
