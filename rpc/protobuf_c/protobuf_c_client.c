@@ -248,8 +248,8 @@ protobuf_c_client_call(struct stub *s, unsigned method,
     return status;
 }
 
-/* The service's invoke(): any thread. If the call cannot be started, calls the
- * closure with NULL itself. */
+/* The service's invoke(), called by the program's generated functions: any
+ * thread. If the call cannot be started, calls the closure with NULL itself. */
 static void
 stub_invoke(ProtobufCService *service, unsigned method,
             const ProtobufCMessage *input, ProtobufCClosure closure,

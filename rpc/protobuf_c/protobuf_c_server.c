@@ -7,7 +7,8 @@
  *
  * Services that were written for one dispatch loop take no locks, so their
  * calls take turns. A call that has to wait for its turn holds no thread: it
- * is put in a list, and the call before it posts it to its engine. */
+ * is put in a list, and the call before it posts it to its engine. Static
+ * functions run on the thread of the function that calls them. */
 #include "rpc/protobuf_c/protobuf_c_server.h"
 
 #include <stdlib.h>
@@ -122,8 +123,9 @@ index_of(const struct served *s, const struct vc_call *call)
     return (unsigned)(call->method - s->table->methods);
 }
 
-/* Asked by vc__protobuf_c_run(). A generated service has its functions right
- * after the struct in memory, and calls them without a check for NULL. */
+/* Asked by vc__protobuf_c_run(): true if the method may be called. A generated
+ * service has its functions right after the struct in memory, and calls them
+ * without a check for NULL. */
 static bool
 has_function(const struct served *s, unsigned index)
 {
@@ -204,7 +206,8 @@ turn_pass(struct served *s)
 #define TURN_RETURNED 1u
 #define TURN_ANSWERED 2u
 
-/* Called by protobuf_c_server_turn_run(), by turn_lose() on its thread, and by
+/* Notes a step; the second one ends the call. Called by
+ * protobuf_c_server_turn_run(), by turn_lose() on its thread, and by
  * turn_answer() on any. */
 static void
 turn_step(struct turn *t, unsigned step)
@@ -238,8 +241,10 @@ turn_lose(struct turn *t)
     turn_step(t, TURN_ANSWERED);
 }
 
-/* The task that turn_come() queues, which runs like a handler. After the last
- * step the call and its session may be freed; the entry is still held. */
+/* The task that turn_come() queues, which runs like a handler: on the holder,
+ * which has released the engine. Runs the method, or ends a cancelled call, and
+ * passes the turn on. After the last step the call and its session may be
+ * freed; the entry is still held. */
 static void
 protobuf_c_server_turn_run(struct vc__task *task)
 {

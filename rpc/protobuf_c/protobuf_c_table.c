@@ -29,7 +29,7 @@ method_hash(const ProtobufCMethodDescriptor *m)
 }
 
 /* Called by descriptor_check(). VC_INVALID_ARGUMENT, by vc__fail(), if two
- * methods have the same hash. */
+ * methods have the same hash; else VC_OK. */
 static enum vc_status
 twins_check(const ProtobufCServiceDescriptor *d)
 {
@@ -47,8 +47,8 @@ twins_check(const ProtobufCServiceDescriptor *d)
     return VC_OK;
 }
 
-/* Asked by has_names(). The messages may come from another file than the
- * service. */
+/* Asked by has_names(): true if the method and its messages have names. The
+ * messages may come from another file than the service. */
 static bool
 method_has_names(const ProtobufCMethodDescriptor *m)
 {
@@ -70,7 +70,7 @@ has_names(const ProtobufCServiceDescriptor *d)
 }
 
 /* Called by table_need(). VC_INVALID_ARGUMENT, by vc__fail(), if no table can
- * be made of the descriptor. */
+ * be made of the descriptor; else VC_OK. */
 static enum vc_status
 descriptor_check(const ProtobufCServiceDescriptor *d)
 {
@@ -106,9 +106,9 @@ hash_text(uint32_t hash, const char *text)
     return hash_32_more(hash, text, strlen(text));
 }
 
-/* Called by table_new(). The same as service_fingerprint() of idl/model.c, for
- * a service without streaming methods: the descriptors of protobuf-c do not say
- * which methods stream. */
+/* Called by table_new(): returns the fingerprint of the service. It is the same
+ * as service_fingerprint() of idl/model.c, for a service without streaming
+ * methods: the descriptors of protobuf-c do not say which methods stream. */
 static uint32_t
 protobuf_c_table_fingerprint(const ProtobufCServiceDescriptor *d)
 {
@@ -128,7 +128,7 @@ protobuf_c_table_fingerprint(const ProtobufCServiceDescriptor *d)
     return hash;
 }
 
-/* Called by table_new() for each method. */
+/* Called by table_new() for each method: fills in its entry. */
 static void
 method_fill(struct vc_method *method, const ProtobufCMethodDescriptor *m)
 {
@@ -139,8 +139,8 @@ method_fill(struct vc_method *method, const ProtobufCMethodDescriptor *m)
     method->run = vc__protobuf_c_run;
 }
 
-/* Called by table_need(), which gives the table to the runtime. NULL without
- * memory; the error is the thread's last. */
+/* Called by table_need(), which gives the table to the runtime: returns a new
+ * table. NULL without memory; the error is the thread's last. */
 static struct vc__table *
 table_new(const ProtobufCServiceDescriptor *d)
 {
@@ -165,7 +165,9 @@ table_new(const ProtobufCServiceDescriptor *d)
 
 /* --- the tables of a runtime ------------------------------------------- */
 
-/* end() of struct vc__kept: called by vc_runtime_free(), on its thread. */
+/* end() of struct vc__kept: called by kept_end() within vc_runtime_free(), on
+ * its thread. Frees the table. table_find() tells tables from other kept
+ * objects by this function. */
 static void
 table_end(struct vc__kept *k)
 {
@@ -175,8 +177,8 @@ table_end(struct vc__kept *k)
     free(table);
 }
 
-/* Called by table_need() under runtime->keeping. NULL if there is no table of
- * this descriptor yet. */
+/* Called by table_need() under runtime->keeping: returns the table of this
+ * descriptor. NULL if there is none yet. */
 static struct vc__table *
 table_find(const struct vc_runtime *r, const ProtobufCServiceDescriptor *d)
 {

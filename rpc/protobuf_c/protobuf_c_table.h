@@ -29,8 +29,10 @@ struct vc__table {
     struct vc_method methods[];
 };
 
-/* Returns the table of this descriptor, made at the first request. NULL with
- * VC_INVALID_ARGUMENT or VC_RESOURCE_EXHAUSTED, see vc_runtime_service(). */
+/* Returns the table of this descriptor, made at the first request; the runtime
+ * owns it. NULL with VC_INVALID_ARGUMENT or VC_RESOURCE_EXHAUSTED, see
+ * vc_runtime_service(). Called by vc_channel_service(),
+ * vc_server_add_protobuf_c() and vc_runtime_service(). */
 struct vc__table *vc__table_get(struct vc_runtime *runtime,
                                 const ProtobufCServiceDescriptor *descriptor);
 

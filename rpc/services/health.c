@@ -119,9 +119,10 @@ enum watcher_step {
     WATCHER_END,
 };
 
-/* Called with the lock, by watcher_take() and watcher_next(). A status that
- * must be sent goes before the end by vc_health_stop(), if there is room for
- * it: a client that receives nothing must not keep a server from stopping. */
+/* Called with the lock, by watcher_take() and watcher_next(). Returns what the
+ * owner must do next. A status that must be sent goes before the end by
+ * vc_health_stop(), if there is room for it: a client that receives nothing
+ * must not keep a server from stopping. */
 static enum watcher_step
 watcher_step_of(const struct watcher *w)
 {
@@ -164,8 +165,9 @@ watcher_next(struct watcher *w, status_word *word, enum vc_status *over)
     return step;
 }
 
-/* Called by watcher_run(), the owner. VC_OK also if there is no room: then
- * on_writable() or on_cancel() follows. */
+/* Called by watcher_run(), the owner: sends this status. VC_OK also if there is
+ * no room: then on_writable() or on_cancel() follows. Other statuses are those
+ * of the stream, with the thread's last error. */
 static enum vc_status
 watcher_send(struct watcher *w, status_word word)
 {
@@ -282,7 +284,8 @@ watcher_on_cancel(watch_stream *stream, enum vc_status status, void *arg)
     watcher_wake(w);
 }
 
-/* Called by watcher_on_end(); and by health_watch() if no callbacks follow. */
+/* Takes the watcher out of the list and frees it. Called by watcher_on_end(),
+ * and by health_watch() if no callbacks follow; without the lock. */
 static void
 watcher_leave(struct watcher *w)
 {
@@ -293,7 +296,8 @@ watcher_leave(struct watcher *w)
     free(w);
 }
 
-/* on_end() of the stream, on a thread that advances the runtime. */
+/* on_end() of the stream, on a thread that advances the runtime: frees the
+ * watcher. */
 static void
 watcher_on_end(watch_stream *stream, enum vc_status status, void *arg)
 {
@@ -327,8 +331,8 @@ watcher_new(struct vc_health *h, struct vc_call *call, watch_stream *stream,
     return w;
 }
 
-/* Called by health_watch(). False: VC_HEALTH_WATCHERS_MAX calls watch
- * already. */
+/* Called by health_watch(): adds the watcher to the list, with the present
+ * status of its name. False: VC_HEALTH_WATCHERS_MAX calls watch already. */
 static bool
 watcher_enter(struct watcher *w)
 {
@@ -346,8 +350,9 @@ watcher_enter(struct watcher *w)
     return enters;
 }
 
-/* The handler of Watch: makes a watcher and sends the first status. The watch
- * ends only by an error. */
+/* The handler of Watch, on any thread that runs handlers: makes a watcher and
+ * sends the first status. The watch ends only by an error. Returns what
+ * vc_call_later() does, or the error of a call that cannot watch. */
 static enum vc_status
 health_watch(struct vc_call *call,
              const Grpc__Health__V1__HealthCheckRequest *request,
@@ -382,7 +387,8 @@ static const struct grpc_health_v1_health_methods methods = {
 
 /* --- for the server ---------------------------------------------------- */
 
-/* Called by state_put(). NULL without memory. */
+/* Called by state_put(): returns the state of a new name, which the caller adds
+ * to the list. NULL without memory. */
 static struct state *
 state_new(const char *name)
 {
@@ -397,7 +403,8 @@ state_new(const char *name)
 }
 
 /* Called with the lock by vc_health_set(); and by health_new(), before another
- * thread has h. False without memory, or when all names are used. */
+ * thread has h. Sets the state of the name, perhaps a new one. False without
+ * memory, or when there are VC_HEALTH_MAX names. */
 static bool
 state_put(struct vc_health *h, const char *name, bool serving)
 {
@@ -524,6 +531,7 @@ vc_health_new(struct vc_server *server, struct vc_health **health)
     return status;
 }
 
+/* Also called by health_new() and vc_health_new(), if they fail. */
 void
 vc_health_free(struct vc_health *health)
 {

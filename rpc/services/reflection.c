@@ -30,7 +30,8 @@ struct listing {
     bool starved;
 };
 
-/* Called by service_describe(). NULL without memory. */
+/* Called by service_describe(): returns the description of a method. NULL
+ * without memory. */
 static method_entry *
 method_describe(struct vc_call *call, const struct vc_method *method)
 {
@@ -48,7 +49,8 @@ method_describe(struct vc_call *call, const struct vc_method *method)
     return m;
 }
 
-/* Called by listing_add(). NULL without memory. */
+/* Called by listing_add(): returns the description of a service, with its
+ * methods. NULL without memory. */
 static service_entry *
 service_describe(struct vc_call *call, const struct vc_service *service)
 {
@@ -70,7 +72,8 @@ service_describe(struct vc_call *call, const struct vc_service *service)
     return s;
 }
 
-/* Called by listing_add() when the list is full. False without memory. */
+/* Called by listing_add() when the list is full: makes room for more services.
+ * False without memory. */
 static bool
 listing_grow(struct listing *l)
 {
@@ -87,7 +90,8 @@ listing_grow(struct listing *l)
 }
 
 /* Called by vc__services_each() for each service, within a read-side critical
- * section of RCU. False without memory: the search ends. */
+ * section of RCU: adds the service to the list. False without memory, with
+ * l->starved set: the search ends. */
 static bool
 listing_add(const struct vc_service *service, void *arg)
 {
@@ -102,7 +106,7 @@ listing_add(const struct vc_service *service, void *arg)
     return s != NULL;
 }
 
-/* Called by qsort() in reflection_list(). */
+/* Called by qsort() in reflection_list(): compares the names, as strcmp(). */
 static int
 by_name(const void *a, const void *b)
 {

@@ -241,8 +241,8 @@ void vc__stream_late(struct vc_stream *s, struct vc__error *error);
  * by vc__stream_taken(), on the thread that has taken a message. */
 bool vc__stream_tell(struct vc_stream *s, enum vc__frame_type type,
                      uint32_t value);
-/* True if the call has ended, or later messages are dropped. Asked before a
- * frame is sent at a client (client_put()), and by send_late(). */
+/* True if the call has ended: later messages are dropped. Asked by client_put()
+ * while a frame waits for another attempt of the call, and by send_late(). */
 static inline bool
 vc__stream_has_ended(struct vc_stream *s)
 {
