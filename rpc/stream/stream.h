@@ -200,8 +200,8 @@ vc__stream_account(const struct vc_stream *s, size_t size)
 /* Gives the item's memory back; with or without the lock. */
 void vc__stream_item_free(struct vc_stream *s, struct vc__stream_item *item);
 
-/* Wakes all waiting threads and stirs the callbacks. Called after each change
- * of the stream, here and in rpc/client/stream_again.c, under the lock. */
+/* Wakes all waiting threads and stirs the callbacks. Called in rpc/stream and
+ * rpc/client/stream_again.c after each change of the stream, under the lock. */
 void vc__stream_changed(struct vc_stream *s);
 /* A link is given the CALL: called by call_hold() and renewed_hold() of
  * rpc/client, which are hold() of the CALL, on any thread. */
