@@ -1,7 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * See rpc/load_report.h. By hand: the message has four fields of one type. */
+ * See rpc/load_report.h. By hand: the message has four fields of one type.
+ * Static functions run on the thread of their caller. */
 #include "rpc/load_report.h"
 
 #include <string.h>
@@ -92,7 +93,8 @@ load_report_skip(struct unread *u, uint64_t n)
     return true;
 }
 
-/* Skips the value of a field that is not used. Called by field_read(). */
+/* Skips the value of a field that is not used. False if it is malformed. Called
+ * by field_read(). */
 static bool
 field_skip(struct unread *u, unsigned wire)
 {
@@ -112,7 +114,8 @@ field_skip(struct unread *u, unsigned wire)
     }
 }
 
-/* The member of this field; NULL: it is not used. Called by field_read(). */
+/* Returns the member of this field; NULL: it is not used. Called by
+ * field_read(). */
 static double *
 member_of(struct vc__load_report *report, uint64_t field)
 {

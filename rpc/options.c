@@ -81,7 +81,7 @@ vc__options_copy(void *out, const struct vc__options *kind, const void *from)
 
 /* --- the numbers -------------------------------------------------------- */
 
-/* For vc__options_check(): reads the number of the option. */
+/* For vc__options_check(): returns the number of the option. */
 static uint64_t
 option_get(const void *options, const struct vc__option *o)
 {

@@ -70,7 +70,8 @@ vc__arena_reset(struct vc__arena *a)
     return false;
 }
 
-/* Bytes since the last reset. Asked within arena.c, and by tests. */
+/* Returns the bytes taken since the last reset. Asked within arena.c, and by
+ * tests. */
 size_t vc__arena_taken(const struct vc__arena *a);
 
 /* Changes the cap, which counts from the last reset. Called by

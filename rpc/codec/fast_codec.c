@@ -194,7 +194,7 @@ has_required(const ProtobufCMessageDescriptor *desc)
     return false;
 }
 
-/* Called by value_store(): the copy gets a NUL at its end. */
+/* Called by value_store(): copies a string; the copy gets a NUL at its end. */
 static bool
 string_store(ProtobufCAllocator *a, char **out, const struct value *v)
 {
@@ -208,7 +208,7 @@ string_store(ProtobufCAllocator *a, char **out, const struct value *v)
     return true;
 }
 
-/* Called by value_store(). Empty bytes get no memory. */
+/* Called by value_store(): copies bytes. Empty bytes get no memory. */
 static bool
 bytes_store(ProtobufCAllocator *a, ProtobufCBinaryData *out,
             const struct value *v)
@@ -340,7 +340,7 @@ varint_put(uint8_t *out, uint64_t n)
     return out;
 }
 
-/* Reads a member of 8 bytes, for varint_of() and piece_get(). */
+/* Returns a member of 8 bytes, for varint_of() and piece_get(). */
 static uint64_t
 fast_codec_get64(const void *member)
 {
@@ -350,7 +350,7 @@ fast_codec_get64(const void *member)
     return n;
 }
 
-/* Reads a member of 4 bytes, for varint_of() and piece_get(). */
+/* Returns a member of 4 bytes, for varint_of() and piece_get(). */
 static uint32_t
 fast_codec_get32(const void *member)
 {
@@ -393,7 +393,8 @@ struct piece {
     uint64_t number;  /* of other types; else the length */
 };
 
-/* Asked by piece_given(). Like protobuf-c, takes a negative zero for zero. */
+/* Asked by piece_given(): true if the number is zero. Like protobuf-c, takes a
+ * negative zero for zero. */
 static bool
 fast_codec_is_zero(ProtobufCType type, uint64_t number)
 {

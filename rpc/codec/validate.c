@@ -4,18 +4,13 @@
  * See rpc/codec/validate.h. Reads a message as protobuf_c_message_unpack() of
  * protobuf-c 1.4.1 does (1.5.2 does the same), without building anything.
  * Refuses what unpacking would fail on, and counts what it would allocate.
- * "Unpack" in the comments is that function. The check follows
- * https://protobuf.dev/programming-guides/encoding/ and is stricter than
- * unpack: field numbers are 1..2^29-1, a bool is a varint, a string is UTF-8
- * without NUL, nesting and memory have limits, and a sub-message with a oneof
- * is given once.
- * vc__message_is_good() calls check_level(), and that, through
- * check_submessage(), itself. This counts the message by take_message(), reads
- * each member by member_next(), and passes it to check_member(). All other
- * static functions are steps of these: X_next() of member_next(), check_X() of
- * check_member(). All run on the same thread; those that return a text return
- * NULL if all is well. validate_take() and take_X() return false if the memory
- * would pass the limit; take_member() also if no slabs are left. */
+ * "Unpack" in the comments is that function. The check is stricter: a bool is a
+ * varint, and https://protobuf.dev/programming-guides/encoding/ is followed.
+ * vc__message_is_good() calls check_level(), which calls itself for
+ * sub-messages. All other static functions are steps of that, on the same
+ * thread. Those that return a text return NULL if all is well. validate_take()
+ * and take_*() return false if the memory would pass the limit; take_member()
+ * also if no slabs are left. */
 #include "rpc/codec/validate.h"
 
 #include <limits.h>
@@ -95,8 +90,10 @@ static const char bad_varint[] = "varint is longer than 10 bytes or truncated";
 
 /* --- bytes to members --- */
 
-/* Returns the bytes of the varint at s; 0 if it is cut or longer than max,
- * which is 1..10. */
+/* member_next() calls tag_next(), which moves s to the value, and value_next().
+ * That calls length_next(), fixed_next() or varint_next(). All fill in *m. */
+
+/* Returns the bytes of the varint at s; 0: it is cut, or longer than max. */
 static size_t
 varint_look(const struct span *s, size_t max, uint64_t *value)
 {
@@ -237,6 +234,7 @@ take_piece(struct check *c, uint64_t bytes)
                                 VC__ARENA_ALIGN);
 }
 
+/* Counts a message, and unpack's bitmap of its fields. For check_level(). */
 static bool
 take_message(struct check *c, const ProtobufCMessageDescriptor *desc)
 {
@@ -289,8 +287,7 @@ take_unknown(struct check *c, struct level *l, const struct member *m)
 
 /* --- required fields --- */
 
-/* Asked by required_missing(). Unpack accepts a message without the field if
- * that has a default. */
+/* Asked by required_missing(). Unpack does without a field with a default. */
 static bool
 must_be_given(const ProtobufCFieldDescriptor *f)
 {
@@ -318,9 +315,8 @@ fields_given(const ProtobufCMessageDescriptor *desc, unsigned first,
     return given;
 }
 
-/* Returns a required field that is missing, or NULL. Reads the level again for
- * every 64 fields of which some are required. This needs no memory, and proto3
- * has no required fields. */
+/* Returns a required field that is missing, or NULL. Uses no memory: it reads
+ * the level again for every 64 fields of which some are required. */
 static const ProtobufCFieldDescriptor *
 required_missing(const ProtobufCMessageDescriptor *desc, struct span s)
 {
@@ -339,6 +335,10 @@ required_missing(const ProtobufCMessageDescriptor *desc, struct span s)
 }
 
 /* --- the walk --- */
+
+/* check_level() calls check_member() for each member, that check_field() if the
+ * field is known, that check_packed() or check_value(), and that
+ * check_submessage() for a message. */
 
 static const char *check_level(struct check *c,
                                const ProtobufCMessageDescriptor *desc,
@@ -505,7 +505,7 @@ check_member(struct check *c, struct level *l, const struct member *m)
 }
 
 /* Keeps the first fault, that of the innermost message: the messages around it
- * report the same, but the fault is not in them. */
+ * report the same, but the fault is not in them. Returns `what`. */
 static const char *
 wrong_in(const struct check *c, const ProtobufCMessageDescriptor *desc,
          const ProtobufCFieldDescriptor *field, const char *what)

@@ -49,7 +49,7 @@ pointer_check(const void *p, struct gap *gap)
 
 /* --- fields --------------------------------------------------------------- */
 
-/* Called by repeated_check(): element i of the array. */
+/* Called by repeated_check(): checks element i of the array. */
 static bool
 element_check(ProtobufCType type, const void *array, size_t i, struct gap *gap)
 {
@@ -75,7 +75,7 @@ has_pointers(ProtobufCType type)
            type == PROTOBUF_C_TYPE_BYTES;
 }
 
-/* Called by field_check(): the n elements of a repeated field. */
+/* Called by field_check(): checks the n elements of a repeated field. */
 static bool
 repeated_check(const ProtobufCFieldDescriptor *f, const void *array, size_t n,
                struct gap *gap)
@@ -102,7 +102,7 @@ has_bytes(const ProtobufCFieldDescriptor *f, const uint8_t *message)
     return *(const protobuf_c_boolean *)(message + f->quantifier_offset) != 0;
 }
 
-/* Called by field_check(): a field that is not repeated. */
+/* Called by field_check(): checks a field that is not repeated. */
 static bool
 single_check(const ProtobufCFieldDescriptor *f, const uint8_t *message,
              struct gap *gap)
@@ -125,7 +125,7 @@ single_check(const ProtobufCFieldDescriptor *f, const uint8_t *message,
     }
 }
 
-/* Called by message_check() for each field of the message. */
+/* Called by message_check() for each field of the message: checks it. */
 static bool
 field_check(const ProtobufCFieldDescriptor *f, const uint8_t *message,
             struct gap *gap)

@@ -77,7 +77,8 @@ method_number(const struct vc_call *call)
 }
 
 /* The first step, called by call_take(): finds the method in the server's
- * table, and sets call->method and call->state. */
+ * table, and sets call->method and call->state. VC_UNIMPLEMENTED: there is none
+ * that streams as the client expects. */
 static enum vc_status
 method_find(struct vc_call *call, const char **fault)
 {
@@ -169,7 +170,8 @@ call_admit(struct vc_call *call, const char **fault)
 }
 
 /* Called by vc__call_begin(): all steps, before the call waits for its turn.
- * Unlike vc__call_take(), which finds the memory for the call. */
+ * Unlike vc__call_take(), which finds the memory for the call. Returns the
+ * status of the step that fails. */
 static enum vc_status
 call_take(struct vc_call *call, const uint8_t *body, uint32_t len,
           const char **fault)

@@ -46,7 +46,8 @@ server_take(struct vc_call *call)
     return true;
 }
 
-/* As server_take(), for the limit of vc_server_limit(). */
+/* As server_take(), for the limit of vc_server_limit(), and for calls of every
+ * service. */
 static bool
 service_take(struct vc_call *call)
 {

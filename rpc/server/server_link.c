@@ -265,8 +265,8 @@ peer_of(struct vc__offer *o, enum vc__reject_reason *reason, const char **fault)
     return peer;
 }
 
-/* Describes vc__error_last() for the client. *reason is set if a retry would
- * not help soon. Called by accept_try(). */
+/* Returns a text that describes vc__error_last() for the client. *reason is set
+ * if a retry would not help soon. Called by accept_try(). */
 static const char *
 fault_of_host(enum vc__reject_reason *reason)
 {

@@ -378,8 +378,8 @@ vc__server_op_may_block(const struct vc_server *server, const char *what,
                     what, instead);
 }
 
-/* Counts the server's operations in whose done() this thread is. Called by
- * vc__server_ops_await(). */
+/* Returns how many of the server's operations have this thread in their done().
+ * Called by vc__server_ops_await(). */
 static unsigned
 delivering_count(const struct vc_server *server)
 {

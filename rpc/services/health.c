@@ -145,11 +145,11 @@ watcher_take(struct watcher *w)
     return true;
 }
 
-/* Called by watcher_run(), the owner. If nothing is left to do, this thread is
- * not the owner any more, and must not use the watcher. Else *word is what to
- * send, or *over why the client no longer watches. The watcher counts as full
- * until the message is accepted: on_writable() may run before watcher_send()
- * has the lock again. */
+/* Called by watcher_run(), the owner: returns the next step. If nothing is left
+ * to do, this thread is not the owner any more, and must not use the watcher.
+ * Else *word is what to send, or *over why the client no longer watches. The
+ * watcher counts as full until the message is accepted: on_writable() may run
+ * before watcher_send() has the lock again. */
 static enum watcher_step
 watcher_next(struct watcher *w, status_word *word, enum vc_status *over)
 {

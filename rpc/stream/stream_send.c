@@ -177,7 +177,7 @@ window_wait(struct vc_stream *s, struct stall *stall)
 }
 
 /* Called by vc_stream_send(): waits until the window allows a message of len
- * bytes, and charges it. If that fails, the status is for window_fail(). */
+ * bytes, and charges it: VC_OK. Other statuses are for window_fail(). */
 static enum vc_status
 window_await(struct vc_stream *s, uint32_t len)
 {
@@ -230,7 +230,7 @@ send_late(struct vc_stream *s)
 }
 
 /* Called by vc_stream_send() and vc_stream_try_send(): turns the status of
- * window_await() or window_try() into the program's error. */
+ * window_await() or window_try() into the program's error, which it returns. */
 static enum vc_status
 window_fail(struct vc_stream *s, enum vc_status why)
 {
@@ -425,9 +425,9 @@ vc_stream_send(struct vc_stream *s, const void *message)
     return status == VC_OK && is_long ? long_await(s) : status;
 }
 
-/* Called by vc_stream_try_send(): takes room for a message, or makes
- * on_writable() due once there is some. If the program may not send, the status
- * is for window_fail(). */
+/* Called by vc_stream_try_send(): takes room for a message and sets *sent, or
+ * makes on_writable() due once there is some; VC_OK. If the program may not
+ * send, the status is for window_fail(). */
 static enum vc_status
 window_try(struct vc_stream *s, uint32_t len, bool *sent)
 {
