@@ -53,7 +53,7 @@ struct vc__server_link {
     struct vc__origin *origin;     /* holds a reference */
     struct cds_list_head node;     /* in part->links */
     struct cds_list_head sessions; /* bound to this link */
-    bool trusted;                  /* the first frame was valid */
+    bool trusted;                  /* a first frame, or a PING, was valid */
     bool goaway_sent;
 };
 

@@ -1,7 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * See rpc/server/server_metadata.h. */
+ * See rpc/server/server_metadata.h, also for the threads. The static functions
+ * run on the thread of the function that calls them. */
 #include "rpc/server/server_call.h"
 
 #include <stdio.h>
