@@ -45,8 +45,8 @@ reply_alloc(void *data, size_t size)
     return front + 1;
 }
 
-/* r->allocator.free(): called by protobuf-c on the same thread. Does nothing,
- * as the reply is freed as a whole. */
+/* r->allocator.free(): called by protobuf-c, on the thread of reply_alloc().
+ * Does nothing, as the reply is freed as a whole. */
 static void
 reply_free_nothing(void *data, void *pointer)
 {

@@ -205,7 +205,7 @@ member_next(struct span *s, struct member *m)
     return NULL;
 }
 
-/* Returns the field of this number; NULL if it is not in the type. */
+/* Returns the field of this number, or NULL. For check_*(), fields_given(). */
 static const ProtobufCFieldDescriptor *
 field_of(const struct level *l, uint32_t number)
 {
@@ -216,7 +216,7 @@ field_of(const struct level *l, uint32_t number)
 
 /* --- memory --- */
 
-/* Counts a part of an allocation whose rounding is counted elsewhere. */
+/* For take_*() and check_joint(): counts bytes, rounded or to be rounded. */
 static bool
 validate_take(struct check *c, uint64_t bytes)
 {
@@ -226,7 +226,7 @@ validate_take(struct check *c, uint64_t bytes)
     return true;
 }
 
-/* Counts one allocation. */
+/* For take_*() and check_value(): counts one allocation, rounded up. */
 static bool
 take_piece(struct check *c, uint64_t bytes)
 {
@@ -234,7 +234,7 @@ take_piece(struct check *c, uint64_t bytes)
                                 VC__ARENA_ALIGN);
 }
 
-/* Counts a message, and unpack's bitmap of its fields. For check_level(). */
+/* For check_level(): counts a message, and unpack's bitmap of its fields. */
 static bool
 take_message(struct check *c, const ProtobufCMessageDescriptor *desc)
 {
@@ -243,7 +243,7 @@ take_message(struct check *c, const ProtobufCMessageDescriptor *desc)
             take_piece(c, (desc->n_fields + 7) / 8));
 }
 
-/* Counts one more member of this level; a new slab if the others are full. */
+/* For check_member(): counts one more member; a new slab if all are full. */
 static bool
 take_member(struct check *c, struct level *l)
 {
@@ -256,8 +256,8 @@ take_member(struct check *c, struct level *l)
     return take_piece(c, l->slab * sizeof(struct scanned));
 }
 
-/* Counts `count` more elements of f's array. Each repeated field has one
- * allocation: so there are no more of these than fields, nor than runs. */
+/* For check_packed() and check_field(): counts `count` more elements of f's
+ * array. Each is one allocation: no more of these than fields, or than runs. */
 static bool
 take_elements(struct check *c, struct level *l,
               const ProtobufCFieldDescriptor *f, size_t count)
@@ -272,8 +272,8 @@ take_elements(struct check *c, struct level *l,
     return validate_take(c, bytes);
 }
 
-/* Counts a field that is not in the type. Unpack keeps it: an entry in an
- * array, and its value with the length before it. */
+/* For check_member(): counts a field that is not in the type. Unpack keeps it:
+ * an entry in an array, and its value with the length before it. */
 static bool
 take_unknown(struct check *c, struct level *l, const struct member *m)
 {
@@ -294,8 +294,8 @@ must_be_given(const ProtobufCFieldDescriptor *f)
     return f->label == PROTOBUF_C_LABEL_REQUIRED && f->default_value == NULL;
 }
 
-/* Returns which of the 64 fields from `first` on are in a message that was read
- * before and found valid. */
+/* For required_missing(): returns which of the 64 fields from `first` on are in
+ * a message that was read before and found valid. */
 static uint64_t
 fields_given(const ProtobufCMessageDescriptor *desc, unsigned first,
              struct span s)
@@ -315,8 +315,8 @@ fields_given(const ProtobufCMessageDescriptor *desc, unsigned first,
     return given;
 }
 
-/* Returns a required field that is missing, or NULL. Uses no memory: it reads
- * the level again for every 64 fields of which some are required. */
+/* For check_level(): returns a required field that is missing, or NULL. Uses no
+ * memory: reads the level again for each 64 fields with some required ones. */
 static const ProtobufCFieldDescriptor *
 required_missing(const ProtobufCMessageDescriptor *desc, struct span s)
 {
@@ -345,9 +345,9 @@ static const char *check_level(struct check *c,
                                struct span s, unsigned depth,
                                struct joint *joint);
 
-/* True if a sub-message was given for field i before. Exact for the first
- * GIVEN_FIELDS; of the other fields, those out of order are taken for given. No
- * serialiser writes that, and the error is on the safe side. */
+/* Asked by check_joint(): true if a sub-message was given for field i before.
+ * Exact for the first GIVEN_FIELDS; of the others, those out of order are taken
+ * for given. No serialiser writes that, and the error is on the safe side. */
 static bool
 given_again(struct level *l, size_t i)
 {
@@ -375,12 +375,12 @@ has_oneof(const ProtobufCMessageDescriptor *desc)
     return false;
 }
 
-/* Checks a sub-message that is neither an element nor in a oneof. If it was
- * given before, unpack merges the two. Each merge copies the arrays of both
- * into new ones, so many small ones cost as the square of their number. A merge
- * fails if a oneof is set in neither (merge_messages() then looks for the field
- * with number 0). To detect that would need memory, so a sub-message with a
- * oneof must not be given twice at all. */
+/* For check_submessage(), if the sub-message is neither an element nor in a
+ * oneof. If it was given before, unpack merges the two. Each merge copies the
+ * arrays of both into new ones, so many small ones cost as the square of their
+ * number. A merge fails if a oneof is set in neither (merge_messages() then
+ * looks for the field with number 0). To detect that would need memory, so a
+ * sub-message with a oneof must not be given twice at all. */
 static const char *
 check_joint(struct check *c, struct level *l, const ProtobufCFieldDescriptor *f,
             struct joint joint)
@@ -412,7 +412,7 @@ check_submessage(struct check *c, struct level *l,
     return check_joint(c, l, f, joint);
 }
 
-/* Counts the varints in the value. */
+/* For check_packed(): counts the varints in the value. */
 static const char *
 count_varints(const struct member *m, size_t *count)
 {

@@ -11,9 +11,10 @@
 #include "rpc/server/server.h"
 #include "transport/core/log.h"
 
-/* Logs "SERVER: " and the formatted text, if the runtime's log wants this kind.
- * Called for listeners, drains, closes and shedding of the server, when it
- * cannot accept a client, and when vc_server_free() waits for a call. */
+/* Logs the server's name and port, and the formatted text, if the runtime's log
+ * wants this kind. Takes the server's lock for the port. Called for listeners,
+ * drains, closes and shedding of the server, when it cannot accept a client,
+ * and when vc_server_free() waits for a call. */
 void vc__server_log(struct vc_server *server, enum vc__log_kind kind,
                     const char *format, ...)
     __attribute__((format(printf, 3, 4)));

@@ -56,8 +56,8 @@ static const struct vc__option numbers[] = {
 static const struct vc__options server_opts = VC__OPTIONS(
     vc_server_opts, "VC_SERVER_OPTS_INIT or VC_SERVER_OPTS()", numbers);
 
-/* Returns a quarter of the machine's memory, 1 GiB at most; but enough for four
- * messages. Called by memory_take(). */
+/* Returns a quarter of the machine's memory, from 16 MiB to 1 GiB; but enough
+ * for four messages of the longest size. Called by memory_take(). */
 static size_t
 memory_default(size_t max_message)
 {
