@@ -130,8 +130,8 @@ static const struct vc__options runtime_opts =
                 runtime_numbers);
 
 /* For runtime_opts_take(): replaces 0 by the level that the environment names,
- * else by the default (warning); replaces VC_LOG_NONE by 0. VC_INVALID_ARGUMENT
- * if the environment names no level. */
+ * else by the default (warning); replaces VC_LOG_NONE by 0. VC_OK; or
+ * VC_INVALID_ARGUMENT if the variable has another text than a level's name. */
 static enum vc_status
 log_level_take(unsigned *level)
 {

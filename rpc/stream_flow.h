@@ -35,16 +35,16 @@ struct vc__inflow {
     uint32_t promised; /* the end of the window that the sender knows */
 };
 
-/* The windows of a new stream, in either direction; called when it is made, by
- * vc__stream_init(), and by watch_start() for what that receives. No lock: no
- * other thread has the stream yet. */
+/* The window of a new stream for what it sends. Called by vc__stream_init(),
+ * without a lock: no other thread has the stream yet. */
 static inline void
 vc__outflow_init(struct vc__outflow *o)
 {
     *o = (struct vc__outflow){.end = VC__STREAM_WINDOW};
 }
 
-/* As vc__outflow_init(). */
+/* The same for what it receives. Also called by watch_start() of
+ * health_watch.c. */
 static inline void
 vc__inflow_init(struct vc__inflow *i)
 {

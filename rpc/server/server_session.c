@@ -392,8 +392,8 @@ arrival_done(struct vc__server_session *s, uint16_t i)
     vc__server_peer_release(peer);
 }
 
-/* No more parts of a request come. Called by vc__server_session_data() and
- * arrival_cancel(). */
+/* No more parts of a request come: handles it, unless it was answered before.
+ * Called by vc__server_session_data() and arrival_cancel(). */
 static void
 request_end(struct vc__server_session *s, uint16_t i)
 {

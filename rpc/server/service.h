@@ -109,7 +109,7 @@ void vc__services_each(struct vc__services *t,
                        void *arg);
 
 /* Returns the id of a service's name: FNV-1a, 64 bits. Pure; called for lookups
- * by name. */
+ * by name, by vc__services_get() and vc__services_remove(). */
 uint64_t vc__service_id(const char *name, size_t len);
 
 #endif
