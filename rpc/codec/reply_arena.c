@@ -123,8 +123,8 @@ stock_take(struct vc__replies *rs)
     return r;
 }
 
-/* Called by vc__reply_give(). False if the stock is full: then the reply is
- * still the caller's. */
+/* Called by vc__reply_give(): adds the reply to the stock. False if that is
+ * full: then the reply is still the caller's. */
 static bool
 stock_give(struct vc__replies *rs, struct vc__reply *r)
 {

@@ -31,7 +31,6 @@
 
 /* Also called by rpc/services/reflection.c and turn_new() (rpc/protobuf_c), on
  * the handler's thread. */
-
 void *
 vc_call_alloc(struct vc_call *call, size_t size)
 {

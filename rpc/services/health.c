@@ -216,7 +216,8 @@ watcher_run(struct watcher *w)
 }
 
 /* Called without the lock by vc_health_set(), vc_health_remove() and
- * vc_health_stop(), with what watchers_take() has returned. */
+ * vc_health_stop(), with what watchers_take() has returned: sends the status to
+ * each of these clients, or ends its call. */
 static void
 watchers_run(struct watcher *w)
 {

@@ -190,7 +190,6 @@ vc__stream_on(struct vc_stream *s, enum vc__stream_event event)
 
 /* Returns the account to charge for an allocation of this size, or NULL. Called
  * where received messages and frames to be sent are allocated and freed. */
-
 static inline struct vc__account *
 vc__stream_account(const struct vc_stream *s, size_t size)
 {
