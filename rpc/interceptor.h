@@ -75,8 +75,8 @@ void vc__interceptors_put(struct vc__interceptors *chain);
 
 /* Initialises the interception of a call that begins now, with call and opts
  * NULL; the caller sets the one of its side. Called by call_init() of
- * rpc/client/channel_intercept.c and interception_new() of
- * rpc/server/server_intercept.c. */
+ * rpc/client/channel_intercept.c on the thread that makes the call, and by
+ * interception_new() of rpc/server/server_intercept.c on the handler's. */
 void vc__interception_init(struct vc_interception *i,
                            const struct vc__interceptors *chain,
                            const struct vc_service *service,

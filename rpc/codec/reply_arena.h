@@ -50,8 +50,8 @@ void vc__replies_fini(struct vc__replies *rs);
  * attempt_reply_unpack(), stream_client_reply_unpack(), vc__stream_unpack(). */
 struct vc__reply *vc__reply_take(struct vc__replies *rs, size_t memory);
 
-/* Gives a reply back to the stock, or frees it if that is full: called if no
- * message could be unpacked, and by vc_message_free() for the others. */
+/* Gives a reply back to the stock, of which one is freed if it is full: called
+ * if no message could be unpacked, and by vc_message_free() for the others. */
 void vc__reply_give(struct vc__reply *r);
 
 #endif

@@ -375,12 +375,12 @@ has_oneof(const ProtobufCMessageDescriptor *desc)
     return false;
 }
 
-/* For check_submessage(), if the sub-message is neither an element nor in a
- * oneof. If it was given before, unpack merges the two. Each merge copies the
- * arrays of both into new ones, so many small ones cost as the square of their
- * number. A merge fails if a oneof is set in neither (merge_messages() then
- * looks for the field with number 0). To detect that would need memory, so a
- * sub-message with a oneof must not be given twice at all. */
+/* For check_submessage(): checks one that is neither an element nor in a oneof.
+ * If it was given before, unpack merges the two. Each merge copies the arrays
+ * of both into new ones, so many small ones cost as the square of their number.
+ * A merge fails if a oneof is set in neither (merge_messages() then looks for
+ * the field with number 0). To detect that would need memory, so a sub-message
+ * with a oneof must not be given twice at all. */
 static const char *
 check_joint(struct check *c, struct level *l, const ProtobufCFieldDescriptor *f,
             struct joint joint)
