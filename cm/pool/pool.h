@@ -199,7 +199,8 @@ struct vc__pool {
     bool homing;       /* written under the lock: the attempt leads to the
                         * target, though there is a peer with links, which
                         * moved */
-    bool closing;      /* its links are being closed */
+    bool closing;      /* no more links; sessions are being closed, */
+    bool leaving;      /* then its links */
     bool ending;       /* the last one is freed: `close` was posted again */
     void (*closed_call)(struct vc__pool *p); /* of vc__pool_close() */
 };
@@ -515,8 +516,8 @@ void vc__pool_waiters_take(struct vc__pool *p, struct cds_list_head *out);
 void vc__pool_waiters_wake(struct cds_list_head *waiters,
                            const struct vc__error *error);
 
-/* pool_close.c: a link was freed, or closing begins: if all links are freed,
- * closing is complete, and a task calls closed(). */
+/* pool_close.c: a session was closed, or a link freed: while the pool closes,
+ * its links follow the last session, and a task calls closed() at the end. */
 void vc__pool_close_check(struct vc__pool *p);
 
 /* pool_connect.c: fills the hello of a link to be made. */

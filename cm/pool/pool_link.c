@@ -205,6 +205,8 @@ on_closed(struct vc__pool_link *pl, const struct vc__frame *f)
         vc__link_breach(&pl->link, "an answer without a CLOSE");
     if (good && pl->peer != p->peer)
         vc__pool_former_check(p);
+    if (good)
+        vc__pool_close_check(p);
     return good;
 }
 

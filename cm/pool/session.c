@@ -565,9 +565,8 @@ vc__session_close(struct vc__session *s)
         s->link != NULL ? s->link : vc__placement_link(peer);
     struct vc__session *left;
 
-    /* If the pool is closed, its links close too, and the peer needs no
-     * CLOSE. */
-    if (s->binding == 0 || peer->pool->closed) {
+    /* A pool that is closed makes no other link for the CLOSE. */
+    if (s->binding == 0 || (peer->pool->closed && pl == NULL)) {
         vc__session_free(s);
         return NULL;
     }

@@ -341,10 +341,12 @@ expect(bool good, const char *fault)
     if (good)
         return;
     end_put(end, sizeof end);
-    print_error("%s\nat %s the %s %s: %s (%s after %u ms, then %s)\n",
-                fake_trace(), cell.moment->name, cell_side(cell.side),
-                blow_names[cell.blow], fault, end, atomic_load(&cell.c.took_ms),
-                vc_status_name((enum vc_status)atomic_load(&cell.c.next)));
+    /* The trace is last, as cmocka cuts what is long. */
+    print_error("at %s the %s %s: %s (%s after %u ms, then %s)\n%s\n",
+                cell.moment->name, cell_side(cell.side), blow_names[cell.blow],
+                fault, end, atomic_load(&cell.c.took_ms),
+                vc_status_name((enum vc_status)atomic_load(&cell.c.next)),
+                fake_trace());
     fail();
 }
 

@@ -421,6 +421,74 @@ a_cancel_that_was_lost_comes_though_memory_is_short(void **state)
     assert_in_range(n_starved, 1, 400);
 }
 
+/* --- by closing the channel ---------------------------------------------- */
+
+/* Starts a call on a channel that shares its connection with no other. */
+static void
+lonely_call_start(struct scene *s, struct caller *c)
+{
+    struct vc_channel_opts opts = s->opts;
+    struct vc_channel *channel;
+
+    opts.idle_timeout_ms = 77000; /* unlike those of s->channel */
+    assert_int_equal(
+        vc_channel_open(s->runtime, s->server.target, &opts, &channel), VC_OK);
+    caller_start(c, channel, IS_TOLD);
+    assert_true(sim_await(&waiting_seen.begun, PATIENCE));
+}
+
+/* Closes the channel of a call, which ends; returns how long that took. */
+static uint64_t
+lonely_call_close(struct caller *c)
+{
+    uint64_t began = fake_now_us();
+
+    vc_channel_close(c->channel);
+    began = fake_now_us() - began;
+    caller_join(c);
+    assert_int_equal(c->status, VC_CANCELLED);
+    assert_int_equal(c->outcome, VC_OUTCOME_UNKNOWN);
+    return began;
+}
+
+static void
+act_closes(struct scene *s)
+{
+    struct caller c;
+
+    lonely_call_start(s, &c);
+    assert_in_range(lonely_call_close(&c), 0, 10 * MS);
+    assert_int_equal(scene_server(s).sessions_server, 0);
+    assert_true(sim_await(&waiting_seen.told, 10 * MS));
+}
+
+/* Also for the last channel of a connection, which is closed then. */
+static void
+handlers_are_told_when_the_channel_is_closed(void **state)
+{
+    (void)state;
+    play(act_closes);
+}
+
+static void
+act_closes_at_a_frozen_server(struct scene *s)
+{
+    struct caller c;
+
+    lonely_call_start(s, &c);
+    fake_process_freeze(s->server.process);
+    assert_in_range(lonely_call_close(&c), 200 * MS, 4 * S);
+    fake_process_thaw(s->server.process);
+    assert_true(sim_await(&waiting_seen.told, 11 * S));
+}
+
+static void
+closing_waits_not_long_for_a_server_that_does_not_answer(void **state)
+{
+    (void)state;
+    play(act_closes_at_a_frozen_server);
+}
+
 int
 main(void)
 {
@@ -438,6 +506,9 @@ main(void)
         cmocka_unit_test(one_canceller_ends_many_calls),
         cmocka_unit_test(a_cancel_that_was_lost_comes_by_the_next_link),
         cmocka_unit_test(a_cancel_that_was_lost_comes_though_memory_is_short),
+        cmocka_unit_test(handlers_are_told_when_the_channel_is_closed),
+        cmocka_unit_test(
+            closing_waits_not_long_for_a_server_that_does_not_answer),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -101,7 +101,7 @@ without_times(char *trace)
 }
 
 static void
-a_call_costs_a_connect_and_a_packet_each_way(void **state)
+a_call_costs_a_connect_a_packet_each_way_and_a_close(void **state)
 {
     char *trace = without_times(trace_of(3, 0, one_call));
 
@@ -117,6 +117,10 @@ a_call_costs_a_connect_and_a_packet_each_way(void **state)
                                "client qp 17: SEND 167 B -> there\n"
                                "server qp 17: completion RECV success\n"
                                "server qp 17: SEND 104 B -> here\n"
+                               "client qp 17: completion RECV success\n"
+                               "client qp 17: SEND 36 B -> there\n"
+                               "server qp 17: completion RECV success\n"
+                               "server qp 17: SEND 36 B -> here\n"
                                "client qp 17: completion RECV success\n"
                                "client: DREQ -> there\n"
                                "server: event DISCONNECTED\n"
@@ -155,7 +159,7 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_call_costs_a_connect_and_a_packet_each_way),
+        cmocka_unit_test(a_call_costs_a_connect_a_packet_each_way_and_a_close),
         cmocka_unit_test(the_same_seed_is_the_same_run),
         cmocka_unit_test(another_seed_is_another_run),
     };

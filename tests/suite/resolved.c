@@ -184,7 +184,7 @@ resolved_await_unused(const struct resolved *w, unsigned i)
 
     for (;;) {
         vc_runtime_counters(w->servers[i].server_runtime, &c);
-        /* A session is kept for some seconds. */
+        /* A session whose link was lost is kept for some seconds. */
         if (c.links_up + c.links_connecting + c.streams_server +
                 c.handlers_running ==
             0)
