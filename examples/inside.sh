@@ -52,7 +52,7 @@ pool()
     vc_server_start examples/pool/verbcall_pool server "$(vc_target 0)" || die 'verbcall_pool does not serve'
     target=$(vc_target "$vc_port")
     said=$(mktemp) || die 'no room for what verbcall_pool says'
-    examples/pool/verbcall_pool --sessions 1000 --links 4 --seconds "${VC_POOL_SECONDS:-20}" "$target" >"$said" &
+    examples/pool/verbcall_pool --sessions 1000 --links 4 --seconds "${VC_POOL_SECONDS:-8}" "$target" >"$said" &
     client=$!
     until grep -q 'calls/s' "$said"; do
         kill -0 "$client" 2>/dev/null || die 'verbcall_pool ended early'

@@ -16,6 +16,7 @@
 /* The wr_id of a send is odd, that of a receive even. */
 #define SEND_ID(i)    ((uint64_t)(i) << 1 | 1)
 #define RECEIVE_ID(i) ((uint64_t)(i) << 1)
+#define EVENT_MS      20 /* between looks for an event */
 
 /* --- events of rdma_cm ------------------------------------------------- */
 
@@ -386,15 +387,19 @@ verbs_step(struct raw *r, uint64_t until)
 
 /* --- sending ----------------------------------------------------------- */
 
-/* Waits until fewer than n sends are outstanding; false: not in time. */
+/* Waits until fewer than n sends are outstanding; false: not in time, or there
+ * is an event, as when the peer has disconnected: then they never complete. */
 static bool
 sends_below(struct raw *r, unsigned n)
 {
     uint64_t until = fixture_ms() + RAW_MS;
     struct raw_verbs *v = raw_verbs_of(r);
 
-    while (v->posted - v->done >= n && verbs_step(r, until))
-        continue;
+    while (v->posted - v->done >= n) {
+        if (!verbs_step(r, fixture_ms() + EVENT_MS) &&
+            (fixture_ms() >= until || raw_readable(v->events->fd, 0)))
+            break;
+    }
     return v->posted - v->done < n;
 }
 

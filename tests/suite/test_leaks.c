@@ -251,6 +251,7 @@ many_channels_leave_nothing(unsigned round)
 /* --- failed connects --------------------------------------------------- */
 
 #define FAILURES 50
+#define RETRIED  10 /* one call of so many is retried, which takes long */
 
 /* A client connects to a target n times without success, each time by a new
  * channel. */
@@ -258,15 +259,17 @@ static void
 fail_to_connect(struct fixture *f, unsigned n,
                 const struct vc_channel_opts *opts, enum vc_status expected)
 {
+    struct vc_call_opts call_opts = VC_CALL_OPTS_INIT;
     Suite__Empty request = SUITE__EMPTY__INIT;
     Suite__Empty *reply;
 
     assert_status(VC_OK, vc_runtime_new(NULL, &f->runtime));
     while (n-- > 0) {
+        call_opts.flags = n % RETRIED == 0 ? 0 : VC_CALL_NO_RETRY;
         assert_status(
             VC_OK, vc_channel_open(f->runtime, f->target, opts, &f->channel));
-        assert_status(expected,
-                      suite_absent_nothing(f->channel, &request, NULL, &reply));
+        assert_status(expected, suite_absent_nothing(f->channel, &request,
+                                                     &call_opts, &reply));
         vc_channel_close(f->channel);
     }
     vc_runtime_free(f->runtime);
