@@ -8,9 +8,9 @@
  *
  * The program measures the rate of a closed loop. Then it offers half, twice,
  * and ten times that rate, steadily and without retries, and measures how many
- * calls are answered in time. The speed of the machine varies: so the closed
- * loop is measured again after each load, and the load's result is compared
- * with the mean of both.
+ * calls are answered in time. The speed of the machine varies within seconds:
+ * so each load and the closed loop are run in turn several times, and the sums
+ * of both are compared.
  *
  * If FLOODS is not 0, it also measures three cases. Critical calls are
  * offered among sheddable ones, at ten times the rate. Half the rate is
@@ -35,7 +35,8 @@
 #define LOOP_CALLS  16u /* under way in a closed loop */
 #define LOOP_US     1e6
 #define OFFERED_US  2e6
-#define REST_US     500000u /* between two loads */
+#define TURNS       4u      /* of a load and a closed loop */
+#define REST_US     500000u /* between a load and a closed loop */
 #define PATIENCE_US 120e6
 #define POLITE      400.0 /* calls a second */
 #define CRITICAL    50u   /* one of so many calls is critical */
@@ -203,6 +204,16 @@ offer(struct client *c, double rate, double us, atomic_bool *end)
 }
 
 static void
+tally_add(struct tally *sum, const struct tally *t)
+{
+    sum->asked += t->asked;
+    sum->good += t->good;
+    sum->expired += t->expired;
+    sum->refused += t->refused;
+    sum->other += t->other;
+}
+
+static void
 tell(const struct plan *p, const char *what, const struct tally *t,
      double seconds, double capacity)
 {
@@ -289,18 +300,13 @@ beside_floods(const struct plan *p, struct client *c, double capacity)
         usleep(1000);
     began = now_us();
     usleep(300000);
-    offer(c, POLITE, OFFERED_US, NULL);
+    offer(c, POLITE, TURNS * OFFERED_US, NULL);
     bad = floods_end();
-    for (uint64_t i = 0; i < p->floods; i++) {
-        all.asked += shared->tallies[i].asked;
-        all.good += shared->tallies[i].good;
-        all.expired += shared->tallies[i].expired;
-        all.refused += shared->tallies[i].refused;
-        all.other += shared->tallies[i].other;
-    }
+    for (uint64_t i = 0; i < p->floods; i++)
+        tally_add(&all, &shared->tallies[i]);
     printf("%s_polite_share_beside_%" PRIu64 "_floods %.3f\n", p->name,
            p->floods, (double)c->tally.good / (double)c->tally.asked);
-    tell(p, "polite", &c->tally, OFFERED_US / 1e6, 0);
+    tell(p, "polite", &c->tally, TURNS * OFFERED_US / 1e6, 0);
     tell(p, "floods", &all, (now_us() - began) / 1e6, 0);
     return bad;
 }
@@ -335,22 +341,27 @@ halted(const struct plan *p, struct client *c, double capacity)
            (double)c->tally.good / (double)c->tally.asked);
 }
 
-/* Offers so many times what the closed loop reached; returns what the closed
- * loop reaches afterwards. */
+/* Offers so many times what the closed loop reached just before, TURNS times,
+ * and measures the closed loop after each. `before` is what it reached last;
+ * returns what it reaches at the end. */
 static double
 beside_closed_loops(struct client *c, double times, const char *name,
                     double before)
 {
-    struct tally tally;
-    double after;
+    struct tally sum = {0};
+    double capacity = 0;
 
-    usleep(REST_US);
-    offer(c, times * before, OFFERED_US, NULL);
-    tally = c->tally;
-    usleep(REST_US);
-    after = closed_loop(c);
-    tell(c->plan, name, &tally, OFFERED_US / 1e6, (before + after) / 2);
-    return after;
+    for (unsigned i = 0; i < TURNS; i++) {
+        capacity += before / (2 * TURNS);
+        usleep(REST_US);
+        offer(c, times * before, OFFERED_US, NULL);
+        tally_add(&sum, &c->tally);
+        usleep(REST_US);
+        before = closed_loop(c);
+        capacity += before / (2 * TURNS);
+    }
+    tell(c->plan, name, &sum, TURNS * OFFERED_US / 1e6, capacity);
+    return before;
 }
 
 static int

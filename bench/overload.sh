@@ -23,8 +23,8 @@ wait so long):
                                  rate without retries, each second: answered in time (per_second),
                                  asked, expired, refused
   NAME_goodput_2x_over_capacity, NAME_goodput_10x_over_capacity
-                                 answered in time over what the closed loop reaches (the mean of one before
-                                 and one after)
+                                 answered in time over what the closed loop reaches, of four loads each
+                                 between two closed loops
   NAME_recovery_..., NAME_after_...
                                  of a fifth of the capacity, in the second after that load, and in the next
   NAME_polite_share_beside_N_floods
