@@ -278,10 +278,10 @@ VC_API size_t vc_channel_describe(const struct vc_channel *channel, char *text,
                                   size_t size);
 
 /* vc_channel_close - ends the calls that still run with VC_CANCELLED,
- * disconnects and frees the channel. The servers are told that the calls have
- * ended, so that they cancel the handlers. No call may be started on the channel
- * any more. Blocks until the servers have confirmed that, 200 ms at most, and
- * for the disconnect handshake, 2 s at most. NULL is allowed: VC_OK. Any thread.
+ * disconnects and frees the channel. The servers get notice that the calls have
+ * ended, and cancel the handlers. No call may be started on the channel any
+ * more. Blocks until the servers have confirmed that, 200 ms at most, and for
+ * the disconnect handshake, 2 s at most. NULL is allowed: VC_OK. Any thread.
  * VC_FAILED_PRECONDITION inside a handler, done() or another callback of the
  *                        runtime, while asynchronous calls or streams with
  *                        callbacks of the channel have not ended, as the
