@@ -260,6 +260,18 @@ sent_abandon(struct vc__client *c, struct vc__request *r,
     return outcome;
 }
 
+void
+vc__client_move(struct vc__client *to, struct vc__request *r)
+{
+    struct vc__client *from = r->client;
+
+    if (from != NULL)
+        pthread_mutex_lock(&from->pool->lock);
+    r->client = to;
+    if (from != NULL)
+        pthread_mutex_unlock(&from->pool->lock);
+}
+
 bool
 vc__client_add(struct vc__client *c, struct vc__request *r,
                struct vc__send *send)
@@ -268,7 +280,7 @@ vc__client_add(struct vc__client *c, struct vc__request *r,
     bool good = true;
 
     pthread_mutex_lock(&c->pool->lock);
-    switch (r->state) {
+    switch (r->client == c ? r->state : VC__REQUEST_COMPLETING) {
     case VC__REQUEST_WAITING:
         cds_list_add_tail(&send->node, &r->queued);
         break;

@@ -9,8 +9,8 @@
  * Called by: rpc/balance/health_watch.c (init, close, start, abandon, add),
  * rpc/balance/subchannel.c (init, close), rpc/client/attempt.c (start,
  * abandon), rpc/client/stream_again.c (start, add), rpc/client/stream_open.c
- * (start), rpc/client/stream_client.c (abandon, add), client.c (launch, take),
- * gate.c (launch, take), pool.c (launch, take), pool_link.c (launch). */
+ * (start, move), rpc/client/stream_client.c (abandon, add), client.c (launch,
+ * take), gate.c (launch, take), pool.c (launch, take), pool_link.c (launch). */
 #ifndef VC_CM_CLIENT_H
 #define VC_CM_CLIENT_H
 
@@ -80,9 +80,15 @@ void vc__client_launch(struct vc__client *c);
  * is shut; on the thread that closes the client. */
 void vc__client_take(struct vc__client *c, struct cds_list_head *out);
 
+/* A stream's request, which has ended at its client, if it has one, is started
+ * at this one next. Afterwards vc__client_add() refuses messages for the former
+ * one. Without the lock, before vc__client_start(). */
+void vc__client_move(struct vc__client *to, struct vc__request *r);
+
 /* Sends one more message of a stream, or queues it with its waiting request.
- * Returns false if the request has ended: the message is still the caller's.
- * Without the lock, on a thread that writes to the stream, or on the holder. */
+ * Returns false if the request has ended there, or was moved to another client:
+ * the message is still the caller's. Without the lock, on a thread that writes
+ * to the stream, or on the holder. */
 bool vc__client_add(struct vc__client *c, struct vc__request *r,
                     struct vc__send *send);
 

@@ -129,14 +129,3 @@ vc__gate_refuses(const struct vc__client *c, struct vc__error *error)
     error->outcome = VC_OUTCOME_NOT_EXECUTED;
     return true;
 }
-
-bool
-vc__gate_is_shut(const struct vc__client *c)
-{
-    bool shut;
-
-    pthread_mutex_lock(&c->pool->lock);
-    shut = c->gate != NULL && c->gate->state == VC__GATE_SHUT;
-    pthread_mutex_unlock(&c->pool->lock);
-    return shut;
-}

@@ -10,7 +10,7 @@
  *
  * Called by: rpc/balance/health_watch.c (begin, end, admit, set, is_up),
  * rpc/balance/twin.c (begin, end), pool_health.c (gates_follow), client.c
- * (refuses), rpc/client/stream_again.c (is_shut). */
+ * (refuses). */
 #ifndef VC_CM_GATE_H
 #define VC_CM_GATE_H
 
@@ -70,9 +70,5 @@ void vc__gates_follow(struct vc__pool *p, bool up);
 /* For a request of a client whose gate is not open: true, with *error, if it
  * ends; false: it waits. Called by held_take(), under the lock. */
 bool vc__gate_refuses(const struct vc__client *c, struct vc__error *error);
-
-/* True if requests of this client would end at its gate. Without the lock.
- * Called before a further attempt of a stream. */
-bool vc__gate_is_shut(const struct vc__client *c);
 
 #endif

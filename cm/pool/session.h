@@ -81,6 +81,9 @@ struct vc__request {
     bool own; /* a stream of the library's own: it is not counted, and no link
                * stays for it that is to be replaced */
     struct cds_list_head queued; /* messages of a stream, to be sent after it */
+    /* Of a stream: the client that it was given to last; set under the lock of
+     * the former one's pool, see vc__client_move(). */
+    struct vc__client *client;
 
     struct cds_list_head node;
     struct vc__session *session; /* SENT */

@@ -6,8 +6,9 @@
  * lock but vc__field_of() where it has servers connected: vc__pool_prompt()
  * takes the lock of the pool.
  *
- * Called by: rpc/client/attempts.c (pick_key_insists), field.c (suits_of),
- * picker.c (suits_of, of, get). */
+ * Called by: rpc/client/attempts.c (pick_key_insists),
+ * rpc/client/stream_again.c (pick_key_insists), field.c (suits_of), picker.c
+ * (suits_of, of, get). */
 #ifndef VC_RPC_FIELD_H
 #define VC_RPC_FIELD_H
 

@@ -537,6 +537,7 @@ vc__health_watch_new(const char *name)
     w->request.message = watch_on_message;
     w->request.window = watch_on_window;
     w->request.own = true;
+    w->request.client = &w->client;
     CDS_INIT_LIST_HEAD(&w->request.queued);
     return w;
 }

@@ -9,7 +9,8 @@
  * (enter, exit), servers.c (enter, exit, init, add, shut, close), twin.c
  * (enter, exit), changes.c (init, add, close), rpc/client/channel.h (quick),
  * rpc/client/attempt.c (judge, failed), rpc/client/attempts.c (judge, failed),
- * rpc/client/stream_client.c (judge, failed). */
+ * rpc/client/stream_again.c (judge, failed), rpc/client/stream_client.c (judge,
+ * failed). */
 #ifndef VC_RPC_SERVERS_H
 #define VC_RPC_SERVERS_H
 

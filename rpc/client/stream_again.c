@@ -12,46 +12,49 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cm/pool/gate.h"
 #include "rpc/client/async.h"
 #include "rpc/text.h"
 
 /* --- may it be tried again? ----------------------------------------------- */
 
 /* For vc__client_stream_again(): true if all that the peer would need again is
- * kept. A client's messages are not kept once they were handed to a link. */
+ * kept, and the program has nothing of this attempt. A client's messages are
+ * not kept once they were handed to a link. */
 static bool
-is_at_hand(const struct vc__client_stream *c)
+is_at_hand(struct vc__client_stream *c)
 {
-    return c->request.session == NULL || !vc__client_stream_up(c);
+    return !c->came &&
+           (c->request.session == NULL || !vc__client_stream_up(c) ||
+            vc__stream_has_sent_nothing(&c->stream));
 }
 
-/* For vc__client_stream_again(): asks rpc/client/retry.h, and counts what it
- * says. True if another attempt is to follow after *wait_us: at the same
- * server, as messages may be added to the call there meanwhile; unless none was
- * known yet. */
+/* For stream_facts_of(): true if another server may be tried at once; as
+ * may_move() of attempts.c. */
 static bool
-policy_allows(struct vc__client_stream *c, const struct vc__error *error,
-              uint64_t now, uint64_t *wait_us)
+stream_may_move(const struct vc__client_stream *c)
 {
-    struct vc_channel *channel = c->channel;
-    struct vc__attempts *a = &c->attempts;
     const struct vc__pool *pool = c->client->pool;
-    bool nowhere = pool->opts.nowhere;
-    enum vc__retry retry;
-    /* Relaxed: the values must only differ. */
-    uint64_t seed = now ^ atomic_fetch_add_explicit(
-                              &channel->chance, UINT64_C(0x9e3779b97f4a7c15),
-                              memory_order_relaxed);
+
+    return !c->answered &&
+           (pool->opts.nowhere || !vc__pick_key_insists(&c->key)) &&
+           vc__channel_elsewhere(c->channel, pool, c->attempts.moved);
+}
+
+/* The facts of the failed attempt, for policy_allows(). */
+static struct vc__retry_facts
+stream_facts_of(const struct vc__client_stream *c,
+                const struct vc__error *error, uint64_t now)
+{
+    const struct vc__attempts *a = &c->attempts;
     struct vc__retry_facts facts = {
         .status = error->status,
         .outcome = error->outcome,
         .call_flags = a->flags,
-        .attempt = a->number,
-        .nowhere = nowhere,
+        .attempt = a->number - a->moved,
+        .nowhere = c->client->pool->opts.nowhere,
         .answered = c->answered,
-        .waits = &channel->retry,
-        .elsewhere = nowhere && vc__channel_elsewhere(channel, pool, 0),
+        .waits = &c->channel->retry,
+        .elsewhere = stream_may_move(c),
         .took_us = now - a->began,
         .left_us = a->due == VC__FOREVER ? UINT64_MAX
                    : a->due > now        ? a->due - now
@@ -65,17 +68,37 @@ policy_allows(struct vc__client_stream *c, const struct vc__error *error,
         facts.has_pushback = true;
         facts.pushback_ms = -1;
     }
-    retry = vc__retry_again(c->configured ? &c->retry : &channel->retry,
-                            &channel->budget, &facts, &seed, wait_us);
-    if (retry == VC__RETRY_ELSEWHERE)
+    return facts;
+}
+
+/* For vc__client_stream_again(): asks rpc/client/retry.h, and counts what it
+ * says. True if another attempt is to follow after *wait_us. */
+static bool
+policy_allows(struct vc__client_stream *c, const struct vc__error *error,
+              uint64_t now, uint64_t *wait_us)
+{
+    struct vc_channel *channel = c->channel;
+    struct vc__retry_facts facts = stream_facts_of(c, error, now);
+    /* Relaxed: the values must only differ. */
+    uint64_t seed = now ^ atomic_fetch_add_explicit(
+                              &channel->chance, UINT64_C(0x9e3779b97f4a7c15),
+                              memory_order_relaxed);
+    enum vc__retry retry =
+        vc__retry_again(c->configured ? &c->retry : &channel->retry,
+                        &channel->budget, &facts, &seed, wait_us);
+    bool moves = retry == VC__RETRY_ELSEWHERE;
+
+    if (moves && facts.nowhere)
         return true;
     if (error->status == VC_UNAVAILABLE)
         vc__channel_lost(channel, now);
     if (retry == VC__RETRY_STARVED)
         vc__channel_count(channel, VC__POOL_CALLS_NOT_RETRIED);
-    if (retry == VC__RETRY_AGAIN)
-        vc__channel_count(channel, VC__POOL_CALLS_RETRIED);
-    return retry == VC__RETRY_AGAIN;
+    if (!moves && retry != VC__RETRY_AGAIN)
+        return false;
+    vc__channel_count(channel, VC__POOL_CALLS_RETRIED);
+    c->attempts.moved += moves;
+    return true;
 }
 
 /* --- resting -------------------------------------------------------------- */
@@ -120,6 +143,7 @@ rest_begin(struct vc__client_stream *c, const struct vc__error *why,
     rests = !c->given_up && !c->unwanted && s->state != VC__STREAM_ENDED;
     if (rests) {
         c->resting = c->parked = true;
+        s->has_link = false;
         c->rest_until = until;
         c->why = *why;
         rest_post(c);
@@ -281,30 +305,31 @@ renewed_new(struct vc__client_stream *c)
     return r;
 }
 
-/* For stream_again_renew(): true if the call's server is none of the channel's
- * any more, or unhealthy. */
-static bool
-is_dropped(const struct vc__client_stream *c)
+/* For stream_again_renew(): counts a failed attempt that the server has
+ * answered, before the next one, which may go to another server. */
+static void
+attempt_judge(struct vc__client_stream *c)
 {
-    if (c->held != NULL &&
-        atomic_load_explicit(&c->held->dropped, memory_order_relaxed))
-        return true;
-    return vc__gate_is_shut(c->client);
+    struct vc__servers *sv = &c->channel->servers;
+
+    if (!c->answered)
+        return;
+    vc__servers_failed(sv, c->client, c->held);
+    vc__servers_judge(sv, c->held, false);
+    c->answered = false;
 }
 
 /* For stream_again_resume(): makes the CALL of the next attempt; to another
- * server if none was known before, or the former one was dropped or is
- * unhealthy. False if there is none, which c->why then says, or if memory is
- * short: c->why stays. */
+ * server, if there is one. False if there is none at all, which c->why then
+ * says, or if memory is short: c->why stays. */
 static bool
 stream_again_renew(struct vc__client_stream *c, uint64_t now)
 {
-    bool nowhere = c->client->pool->opts.nowhere;
     struct renewed *r;
 
-    c->attempts.number += !nowhere;
-    /* Its messages are parked, so no other thread uses the client. */
-    if ((nowhere || is_dropped(c)) && !vc__client_stream_pick(c, now)) {
+    c->attempts.number += !c->client->pool->opts.nowhere;
+    attempt_judge(c);
+    if (!vc__client_stream_pick(c, now)) {
         c->why = *vc__error_last();
         vc__text_name(&c->why, c->stream.service, c->type->name);
         return false;

@@ -3,7 +3,8 @@
  *
  * Retries a stream that was certainly not executed, while the client has all
  * that another attempt needs. That is the request of a client that does not
- * stream; otherwise the messages, until a link has the CALL.
+ * stream; otherwise the messages, until a link has the CALL, or as long as
+ * there are none. Another attempt goes to another server where it can.
  *
  * Any thread, without the stream's lock, except where a comment says otherwise;
  * vc__client_stream_rest_end() under it. A next attempt starts on the holder.

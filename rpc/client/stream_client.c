@@ -93,29 +93,24 @@ stream_client_on_failed(struct vc__request *r, const struct vc__error *why)
         vc__client_stream_end(c, VC__STREAM_EV_LINK_LOST, &error);
 }
 
-/* For client_put(), client_expire() and client_give_up(), on any thread: enters
- * the channel, and holds the server, for client_leave(). False if the call has
- * ended: then the channel may be closed. A stream whose message was lost ends
- * before its call. */
+/* For put_begin(), client_expire() and give_up_begin(), on any thread, under
+ * the stream's lock: enters the channel, and holds the call's server, for
+ * client_leave(); false if the call has ended: then the channel may be closed.
+ * A stream whose message was lost ends before its call. */
 static bool
 client_enter(struct vc__client_stream *c, struct vc__subchannel **held)
 {
-    bool enters;
-
-    pthread_mutex_lock(&c->stream.lock);
-    enters = !c->over;
-    if (enters) {
-        vc__channel_enter(c->channel);
-        *held = c->held;
-        if (*held != NULL)
-            vc__subchannel_hold(*held);
-    }
-    pthread_mutex_unlock(&c->stream.lock);
-    return enters;
+    if (c->over)
+        return false;
+    vc__channel_enter(c->channel);
+    *held = c->held;
+    if (*held != NULL)
+        vc__subchannel_hold(*held);
+    return true;
 }
 
-/* Undoes client_enter(), for the same functions. The stream may have been freed
- * since: so it is no argument. */
+/* Undoes client_enter(), for their callers, without the lock. The stream may
+ * have been freed since: so it is no argument. */
 static void
 client_leave(struct vc_channel *channel, struct vc__subchannel *held)
 {
@@ -126,7 +121,8 @@ client_leave(struct vc_channel *channel, struct vc__subchannel *held)
 
 /* What the thread that abandons the call must do. */
 enum give_up {
-    GIVE_UP_NOT, /* another thread does it */
+    GIVE_UP_OVER, /* the call has ended */
+    GIVE_UP_NOT,  /* another thread does it */
     GIVE_UP_CALL,
     GIVE_UP_REST, /* no client knows the call */
 };
@@ -141,15 +137,19 @@ give_up_later(struct vc__client_stream *c, const struct vc__error *error)
     c->unwanted = true;
 }
 
-/* For client_give_up(), on any thread: what that must do. Only one caller gets
- * more than GIVE_UP_NOT. */
+/* For client_give_up(), on any thread: what that must do. Unless the call has
+ * ended, client_leave() must follow. Only one caller gets more than
+ * GIVE_UP_NOT; afterwards the call stays with the server that is held. */
 static enum give_up
-give_up_begin(struct vc__client_stream *c, const struct vc__error *error)
+give_up_begin(struct vc__client_stream *c, const struct vc__error *error,
+              struct vc__subchannel **held)
 {
     enum give_up what = GIVE_UP_NOT;
 
     pthread_mutex_lock(&c->stream.lock);
-    if (!c->given_up && c->starting > 0) {
+    if (!client_enter(c, held)) {
+        what = GIVE_UP_OVER;
+    } else if (!c->given_up && c->starting > 0) {
         give_up_later(c, error);
     } else if (!c->given_up) {
         what = vc__client_stream_rest_end(c) ? GIVE_UP_REST : GIVE_UP_CALL;
@@ -172,9 +172,9 @@ client_give_up(struct vc_stream *s, const struct vc__error *why)
     enum give_up what;
     bool mine;
 
-    if (!client_enter(c, &held))
+    what = give_up_begin(c, why, &held);
+    if (what == GIVE_UP_OVER)
         return true;
-    what = give_up_begin(c, why);
     mine = what == GIVE_UP_REST;
     if (what == GIVE_UP_CALL)
         mine = vc__client_abandon(c->client, &c->request, &error.outcome);
@@ -289,20 +289,31 @@ vc__client_stream_started(struct vc__client_stream *c)
 
 /* --- the stream's operations: see struct vc__stream_ops ------------------ */
 
-/* For client_put(): parks the frame if the call rests; returns true then.
- * *starts identifies the attempt. */
+/* The attempt that a frame is for. */
+struct put {
+    struct vc__client *client;
+    struct vc__subchannel *held;
+    unsigned starts;
+    bool parked; /* there is none now, and the frame was parked */
+};
+
+/* For client_put(): parks the frame if the call rests, else finds its attempt,
+ * as the next one may have another client; then client_leave() must follow.
+ * False if the call has ended. */
 static bool
-parked_add(struct vc__client_stream *c, struct vc__send *send, unsigned *starts)
+put_begin(struct vc__client_stream *c, struct vc__send *send, struct put *p)
 {
-    bool parks;
+    bool good;
 
     pthread_mutex_lock(&c->stream.lock);
-    parks = c->parked;
-    *starts = c->starts;
-    if (parks)
+    p->parked = c->parked;
+    if (p->parked)
         cds_list_add_tail(&send->node, &c->parking);
+    good = p->parked || client_enter(c, &p->held);
+    p->client = c->client;
+    p->starts = c->starts;
     pthread_mutex_unlock(&c->stream.lock);
-    return parks;
+    return good;
 }
 
 /* For client_put(), when the attempt has failed: waits until the call rests, is
@@ -324,17 +335,17 @@ client_put(struct vc_stream *s, struct vc__send *send)
 {
     struct vc__client_stream *c = vc__client_stream_of(s);
     struct vc_channel *channel = c->channel;
-    struct vc__subchannel *held;
     bool good = false, ended = false;
-    unsigned starts;
+    struct put p;
 
-    while (!good && !ended && client_enter(c, &held)) {
-        good = parked_add(c, send, &starts) ||
-               vc__client_add(c->client, &c->request, send);
-        client_leave(channel, held);
+    while (!good && !ended && put_begin(c, send, &p)) {
+        if (p.parked)
+            return true;
+        good = vc__client_add(p.client, &c->request, send);
+        client_leave(channel, p.held);
         if (good)
             break;
-        decision_await(c, starts);
+        decision_await(c, p.starts);
         ended = vc__stream_has_ended(s);
     }
     return good;
@@ -348,8 +359,12 @@ client_expire(struct vc_stream *s)
     struct vc_channel *channel = c->channel;
     struct vc__subchannel *held;
     struct vc__error error;
+    bool enters;
 
-    if (!client_enter(c, &held))
+    pthread_mutex_lock(&s->lock);
+    enters = client_enter(c, &held);
+    pthread_mutex_unlock(&s->lock);
+    if (!enters)
         return;
     vc__stream_late(s, &error);
     client_leave(channel, held);

@@ -32,7 +32,8 @@ struct vc__client_stream {
     uint8_t *body;     /* of the CALL; NULL if the client streams */
     uint8_t *metadata; /* of the CALL, packed; or NULL */
     struct vc_channel *channel;
-    struct vc__client *client;
+    struct vc__client *client;   /* the stream's lock, as `held`: of the present
+                                  attempt; changes only while parked */
     struct vc__subchannel *held; /* to put when the call has ended; or NULL */
     struct vc__pick_key key;
     bool configured; /* the service config has an entry for the call: */
@@ -110,10 +111,10 @@ enum vc_status vc__client_stream_limit(struct vc__client_stream *c,
                                        const struct vc_call_opts *opts,
                                        uint64_t now);
 
-/* Chooses a server: sets c->client, and c->held. False, with the error as this
- * thread's last, if there is none, or memory is short.
- * Called before the start, with the channel entered; and on the holder for a
- * further attempt of a call that waited until the servers were known. */
+/* Chooses a server, rather not that of the attempt before: sets c->client, and
+ * c->held. False, with the error as this thread's last, if there is none, or
+ * memory is short. Called before the start, with the channel entered; and on
+ * the holder for each further attempt. */
 bool vc__client_stream_pick(struct vc__client_stream *c, uint64_t now);
 /* Lets go of the server, if it is held, before the channel is left: the call
  * has ended, or is not started. Called by vc__client_stream_end(), on its

@@ -135,11 +135,13 @@ bool
 vc__client_stream_pick(struct vc__client_stream *c, uint64_t now)
 {
     struct vc__subchannel *held, *former;
+    const struct vc__pool *before = c->client != NULL ? c->client->pool : NULL;
     struct vc__client *client =
-        vc__channel_pick(c->channel, c->of, NULL, now, &c->key, &held);
+        vc__channel_pick(c->channel, c->of, before, now, &c->key, &held);
 
     if (client == NULL)
         return false;
+    vc__client_move(client, &c->request);
     pthread_mutex_lock(&c->stream.lock);
     former = c->held;
     c->held = held;

@@ -112,6 +112,18 @@ vc__stream_has_link(struct vc_stream *s)
 }
 
 bool
+vc__stream_has_sent_nothing(struct vc_stream *s)
+{
+    bool nothing;
+
+    pthread_mutex_lock(&s->lock);
+    nothing = s->out.sent == 0 &&
+              vc__stream_on(s, VC__STREAM_EV_SENDS) == VC__STREAM_DO_IT;
+    pthread_mutex_unlock(&s->lock);
+    return nothing;
+}
+
+bool
 vc__stream_wait(struct vc_stream *s, uint64_t until)
 {
     struct waiting w;

@@ -20,12 +20,12 @@
  * window, end, has_link, wait, late, has_ended, status, await_written),
  * rpc/server/stream_server.c (init, fini, hold, put, message, expects, window,
  * half, hears, end, late), rpc/client/stream_again.c (hold, put, changed,
- * has_link), rpc/client/stream_open.c (hold), stream_send.c (hold, put, on,
- * account, changed, wait, late, has_ended, status), rpc/client/stream_finish.c
- * (put, status, await), stream.c (on, account, item_free, changed, wait,
- * unpack, taken, drop, tell, status), stream_events.c (on, item_free, changed,
- * unpack, taken, drop, half_send, half_drop, late, status),
- * rpc/client/stream_reply.c (late). */
+ * has_link, has_sent_nothing), rpc/client/stream_open.c (hold), stream_send.c
+ * (hold, put, on, account, changed, wait, late, has_ended, status),
+ * rpc/client/stream_finish.c (put, status, await), stream.c (on, account,
+ * item_free, changed, wait, unpack, taken, drop, tell, status), stream_events.c
+ * (on, item_free, changed, unpack, taken, drop, half_send, half_drop, late,
+ * status), rpc/client/stream_reply.c (late). */
 #ifndef VC_RPC_STREAM_H
 #define VC_RPC_STREAM_H
 
@@ -205,6 +205,10 @@ void vc__stream_changed(struct vc_stream *s);
 /* A link is given the CALL: called by call_hold() and renewed_hold() of
  * rpc/client, which are hold() of the CALL, on any thread. */
 void vc__stream_has_link(struct vc_stream *s);
+/* True if the program has sent no message, and has not finished sending; also
+ * if it does so right now, and no frame was put yet. Called by the client's
+ * part. */
+bool vc__stream_has_sent_nothing(struct vc_stream *s);
 /* Waits for a change, at most until this time; then returns false. Called on a
  * thread of the program, a handler's or the one that runs callbacks, which
  * advances the engine meanwhile. Under the lock, which it releases

@@ -2,13 +2,15 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Streams that fail before they begin: some wait for their server or are
- * retried, others are not. */
+ * retried, others are not. moved_streams.c has those that go to another
+ * server. */
 #include <string.h>
 
 #include <verbcall/call.h>
 
 #include "rpc/client/stream_again.h"
 #include "rpc/client/stream_client.h"
+#include "tests/sim/moved_streams.h"
 #include "tests/sim/reactor.h"
 #include "tests/sim/scene.h"
 
@@ -406,6 +408,24 @@ one_that_fails_at_its_deadline_has_waited_for_its_server(void **state)
     assert_int_equal(fake_end(), 0);
 }
 
+/* A server that has sent a message and then says that nothing was executed is
+ * wrong. */
+static void
+one_that_has_a_message_is_not_tried_again(void **state)
+{
+    static struct vc__client_stream c;
+    struct vc__error error;
+
+    (void)state;
+    c.type = &suite_streams_service.methods[TALK];
+    c.attempts.flags = VC_CALL_WAIT_FOR_READY;
+    c.came = true;
+    vc__error_put(&error, VC_UNAVAILABLE, "not now");
+    error.outcome = VC_OUTCOME_NOT_EXECUTED;
+    assert_false(vc__client_stream_again(&c, &error));
+    assert_int_equal(error.status, VC_UNAVAILABLE); /* not that it is late */
+}
+
 int
 main(void)
 {
@@ -423,6 +443,16 @@ main(void)
             one_that_was_refused_is_tried_again_if_its_request_is_at_hand),
         cmocka_unit_test(
             one_that_fails_at_its_deadline_has_waited_for_its_server),
+        cmocka_unit_test(one_that_has_a_message_is_not_tried_again),
+        cmocka_unit_test(streams_that_were_not_sent_go_to_another_server),
+        cmocka_unit_test(one_that_may_not_be_retried_does_not),
+        cmocka_unit_test(a_move_is_no_attempt_of_the_policys),
+        cmocka_unit_test(streams_that_were_refused_go_to_another_server),
+        cmocka_unit_test(one_whose_messages_are_gone_ends_where_it_was_refused),
+        cmocka_unit_test(
+            a_first_message_waits_for_the_link_of_the_other_server),
+        cmocka_unit_test(
+            the_former_server_takes_no_message_of_one_that_has_left),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
