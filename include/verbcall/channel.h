@@ -134,7 +134,7 @@ struct vc_channel_opts {
      *   among those with this channel's label; then among the others;
      * - "NAME", "NAME:CONFIG": a policy of the program's own, see
      *   verbcall/policy.h.
-     * A stream stays with its server, also when it is tried again. */
+     * A stream that has begun stays with its server. */
     const char *policy;
 
     /* For ring_hash: the key of the metadata of a call whose value says where

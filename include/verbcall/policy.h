@@ -96,7 +96,7 @@ struct vc_pick {
  * the status and text of struct vc_pick, "not executed"; as other failures,
  * VC_UNAVAILABLE and VC_RESOURCE_EXHAUSTED are tried again later
  * (vc_channel_opts.max_attempts, VC_CALL_WAIT_FOR_READY); of a stream,
- * vc_stream_open() returns it. */
+ * vc_stream_open() returns it, and a further attempt ends with it. */
 #define VC_PICK_WAIT UINT32_MAX
 #define VC_PICK_FAIL (UINT32_MAX - 1)
 
@@ -126,9 +126,9 @@ struct vc_policy_type {
     void (*destroy)(void *state);
 
     /* Returns the number of the server for this attempt, 0..n-1, VC_PICK_WAIT
-     * or VC_PICK_FAIL. Called for each attempt, for each stream when it is
-     * opened, and for one that waits, on any thread, in an RCU read-side
-     * critical section: it must not block, lock, or allocate memory, and
+     * or VC_PICK_FAIL. Called for each attempt of a call or a stream, and for
+     * one that waits, on any thread, in an RCU read-side critical section: it
+     * must not block, lock, or allocate memory, and
      * changes of the servers wait for its end. Any server may be chosen, in
      * whatever state; mostly a policy takes one of the lowest state, and rather
      * one that was not tried. With anything else the attempt fails with

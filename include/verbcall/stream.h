@@ -53,8 +53,10 @@ struct vc_stream;
  * its server (VC_CALL_WAIT_FOR_READY), while the library still has all that it
  * needs to send. If the client does not stream, that is the request. If the
  * client streams, that holds as long as no link was there to take what it has
- * sent. Later the stream is not retried, whatever its method says: sent
- * messages are not kept.
+ * sent, or it has sent nothing. Later the stream is not retried, whatever its
+ * method says: sent messages are not kept. Of several servers another attempt
+ * goes to another one where it can; at once, and without being counted as a
+ * retry, if nothing was sent (doc/balancing.md).
  * VC_INVALID_ARGUMENT   a required field of the request is not set; an option
  *                       is not allowed, or not for streams
  * VC_RESOURCE_EXHAUSTED the request is over the server's limit; no memory

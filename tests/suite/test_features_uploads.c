@@ -5,6 +5,7 @@
  * all messages are received. */
 #include "tests/suite/feature.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -272,6 +273,33 @@ a_message_over_the_servers_limit_says_its_length_and_the_limit(void **state)
     features_stop(&f);
 }
 
+/* Its messages, sent before there is a link, go with it; that is no retry. */
+static void
+one_that_was_not_sent_goes_to_another_server(void **state)
+{
+    struct features_flow_up_client_stream *stream;
+    struct vc_channel_opts opts = VC_CHANNEL_OPTS_INIT;
+    Features__Order order = features_order(ALL, "");
+    struct fixture *f = *state, dead = {0};
+    Features__Report *report = NULL;
+    struct vc_channel *channel;
+    char target[200];
+
+    fixture_start_server(&dead, 1, NULL);
+    fixture_stop_server(&dead);
+    snprintf(target, sizeof target, "list:%s,%s", dead.target, f->target);
+    opts.max_attempts = 1;
+    assert_status(VC_OK, vc_channel_open(f->runtime, target, &opts, &channel));
+    assert_status(VC_OK, features_flow_up(channel, NULL, &stream));
+    for (unsigned i = 0; i < 10; i++)
+        assert_status(VC_OK, features_flow_up_send(stream, &order));
+    assert_status(VC_OK, features_flow_up_finish(stream, &report));
+    assert_int_equal(10, report->tag);
+    vc_message_free(report);
+    features_flow_up_close(stream);
+    vc_channel_close(channel);
+}
+
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int
@@ -283,6 +311,7 @@ main(void)
         T(a_stream_ends_at_the_time_that_it_has_asked_for),
         T(a_handler_that_answers_early_loses_no_reply),
         T(a_handler_that_fails_early_is_heard_by_send_and_finish),
+        T(one_that_was_not_sent_goes_to_another_server),
         cmocka_unit_test(
             a_message_over_the_servers_limit_says_its_length_and_the_limit),
     };
