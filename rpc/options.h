@@ -6,9 +6,9 @@
  * VC_INVALID_ARGUMENT, which is then this thread's last error. Called inside
  * the public functions that take such a struct.
  *
- * Called by: rpc/client/call_opts.c (copy, check), interceptor.c (copy),
- * options.c (copy, check), rpc/stream/stream_events.c (copy), many files
- * (size_check, take). */
+ * Called by: rpc/balance/resolver.c (copy), rpc/client/call_opts.c (copy,
+ * check), interceptor.c (copy), options.c (copy, check),
+ * rpc/stream/stream_events.c (copy), many files (size_check, take). */
 #ifndef VC_RPC_OPTIONS_H
 #define VC_RPC_OPTIONS_H
 

@@ -43,7 +43,8 @@ struct vc_policy_servers {
     size_t size; /* sizeof(struct vc_policy_servers) of the library */
 
     /* What the resolver says of each, 1..1024, in its order. The defaults are
-     * filled in: hash_key is the target; label may be NULL. */
+     * filled in: hash_key is the target; label and metadata may be NULL. A
+     * value of metadata is followed by a NUL that its length does not count. */
     const struct vc_endpoint *const *servers;
     uint32_t n;
 

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include <verbcall/export.h>
+#include <verbcall/metadata.h>
 #include <verbcall/status.h>
 
 VC_BEGIN_DECLS
@@ -25,6 +26,10 @@ VC_BEGIN_DECLS
 #define VC_ENDPOINT_ADDRESSES_MAX 8u
 #define VC_ENDPOINT_TARGET_MAX    319u
 #define VC_ENDPOINT_TEXT_MAX      63u
+/* The most entries of the metadata of an endpoint, and the most bytes of their
+ * keys and values together. */
+#define VC_ENDPOINT_METADATA_MAX   64u
+#define VC_ENDPOINT_METADATA_BYTES 4096u
 /* The highest weight and priority. */
 #define VC_ENDPOINT_WEIGHT_MAX   1000000u
 #define VC_ENDPOINT_PRIORITY_MAX 255u
@@ -57,6 +62,15 @@ struct vc_endpoint {
 
     /* For the policy ring_hash: its place on the ring. Default: its target. */
     const char *hash_key;
+
+    /* What else is known of it, for policies of the program's own
+     * (verbcall/policy.h), as its version or zone: up to
+     * VC_ENDPOINT_METADATA_MAX entries of VC_ENDPOINT_METADATA_BYTES in all,
+     * with keys and values as in verbcall/metadata.h. The library copies them,
+     * does not read them, and sends them to nobody. A server whose metadata
+     * changes keeps its connections. Default: none. */
+    const struct vc_metadata *metadata;
+    size_t n_metadata;
 };
 
 #define VC_ENDPOINT_INIT VC_SIZED_INIT(vc_endpoint)

@@ -10,6 +10,7 @@
 
 #include "rpc/balance/change_log.h"
 #include "rpc/balance/custom.h"
+#include "rpc/balance/endpoint_metadata.h"
 #include "rpc/balance/resolver.h"
 #include "rpc/balance/twin.h"
 #include "rpc/runtime.h"
@@ -255,7 +256,7 @@ set_rearranged(const struct vc__changes *ch, enum vc__policy policy)
     const struct vc__server_set *former = atomic_load(&ch->servers->set);
     bool known = former->about != NULL;
     struct vc__endpoint *about =
-        known ? calloc(former->n, sizeof *about) : NULL;
+        known ? vc__endpoints_copy(former->about, former->n) : NULL;
     struct vc__server_set *set =
         about == NULL && known ? NULL : vc__server_set_new(former->n, about);
 
@@ -265,8 +266,6 @@ set_rearranged(const struct vc__changes *ch, enum vc__policy policy)
         unsigned to = known ? former->about[i].place : i;
 
         set->sub[to] = former->sub[i];
-        if (known)
-            about[to] = former->about[i];
     }
     if (vc__server_set_arrange(set, policy, ch->servers->label))
         return set;

@@ -96,6 +96,8 @@ custom_set_new(const struct vc__server_set *set)
             .priority = of->priority,
             .label = of->label[0] != '\0' ? of->label : NULL,
             .hash_key = of->hash_key[0] != '\0' ? of->hash_key : of->target,
+            .metadata = of->metadata,
+            .n_metadata = of->n_metadata,
         };
         cs->servers[i] = &cs->about[i];
     }

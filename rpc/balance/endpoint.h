@@ -17,6 +17,8 @@ struct vc__endpoint {
     uint32_t weight;                         /* 1.. */
     uint32_t priority;
     uint32_t place; /* in the resolver's order, of a set that may change */
+    const struct vc_metadata *metadata; /* see endpoint_metadata.h; or NULL */
+    size_t n_metadata;
 };
 
 #endif

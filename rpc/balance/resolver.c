@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "rpc/balance/changes.h"
+#include "rpc/balance/endpoint_metadata.h"
 #include "rpc/options.h"
 #include "transport/core/handle.h"
 
@@ -270,16 +271,18 @@ endpoint_text(char *out, size_t size, const char *text, const char *name)
 }
 
 /* Copies and checks an endpoint, for vc_resolver_set(). VC_INVALID_ARGUMENT if
- * it is malformed; whether its target is, is checked when its server is
- * made. */
+ * it is malformed; whether its target is, is checked when its server is made.
+ * Its metadata were checked. */
 static enum vc_status
-endpoint_take(struct vc__endpoint *out, const void *from)
+endpoint_take(struct vc__endpoint *out, const void *from,
+              struct vc__endpoint_room *room)
 {
     struct vc_endpoint e;
     enum vc_status status = vc__options_take(&e, &endpoint_opts, from);
 
     if (status != VC_OK)
         return status;
+    vc__endpoint_metadata_copy(out, e.metadata, e.n_metadata, room);
     if (e.target == NULL || e.target[0] == '\0')
         return vc__fail(VC_INVALID_ARGUMENT,
                         "vc_endpoint.target: there is none");
@@ -294,12 +297,40 @@ endpoint_take(struct vc__endpoint *out, const void *from)
     return status;
 }
 
+/* Endpoint i of an array of the program, whose structs may have another size.
+ * For vc_resolver_set() and endpoints_room(). */
+static const void *
+endpoint_at(const struct vc_endpoint *endpoints, size_t i)
+{
+    return (const char *)endpoints + i * endpoints->size;
+}
+
+/* For vc_resolver_set(): checks the metadata of all, and returns in *room what
+ * a copy takes. */
+static enum vc_status
+endpoints_room(const struct vc_endpoint *endpoints, size_t n, size_t *room)
+{
+    enum vc_status status = VC_OK;
+    struct vc_endpoint e;
+
+    *room = 0;
+    for (size_t i = 0; i < n && status == VC_OK; i++) {
+        status =
+            vc__options_copy(&e, &endpoint_opts, endpoint_at(endpoints, i));
+        if (status == VC_OK)
+            status = vc__endpoint_metadata_check(&e, room);
+    }
+    return status;
+}
+
 enum vc_status
 vc_resolver_set(struct vc_resolver *r, const struct vc_endpoint *endpoints,
                 size_t n)
 {
+    struct vc__endpoint_room memory;
     struct vc__endpoint *copy;
-    enum vc_status status = VC_OK;
+    enum vc_status status;
+    size_t room;
 
     if (!vc__good(r, VC__RESOLVER))
         return vc__bad(r, VC__RESOLVER);
@@ -308,12 +339,14 @@ vc_resolver_set(struct vc_resolver *r, const struct vc_endpoint *endpoints,
                         "vc_resolver_set(): %zu endpoints: there must be 1 to "
                         "%u",
                         n, VC_ENDPOINTS_MAX);
-    copy = calloc(n, sizeof *copy);
+    status = endpoints_room(endpoints, n, &room);
+    if (status != VC_OK)
+        return status;
+    copy = vc__endpoints_new(n, room, &memory);
     if (copy == NULL)
         return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
     for (size_t i = 0; i < n && status == VC_OK; i++)
-        status = endpoint_take(&copy[i],
-                               (const char *)endpoints + i * endpoints->size);
+        status = endpoint_take(&copy[i], endpoint_at(endpoints, i), &memory);
     if (status == VC_OK)
         return vc__changes_set(r->changes, copy, (unsigned)n);
     free(copy);

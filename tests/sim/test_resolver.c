@@ -398,8 +398,11 @@ opens_without_memory(struct world *w, const char *target, const char *policy,
     fake_fail_memory(fake_process_self(), nth);
     status = vc_channel_open(w->runtime, target, &opts, &w->channel);
     for (unsigned i = 0; i < 2 && status == VC_OK && w->resolver != NULL; i++) {
+        static const struct vc_metadata entry = {.key = "zone"};
         struct vc_endpoint e[] = {VC_ENDPOINT_INIT, VC_ENDPOINT_INIT};
 
+        e[i].metadata = &entry;
+        e[i].n_metadata = 1;
         e[i].target = "rdma://10.9.0.2:7471";
         e[i].weight = 2;
         e[1 - i].target = "rdma://10.9.0.3:7471";

@@ -12,13 +12,14 @@
  * thread that fills it. Seek: the thread that is about to send the request.
  *
  * Called by: cm/pool/session_reply.c (of), rpc/client/pick_facts.c (of),
- * rpc/server/server_session.c (of), rpc/client/result.c (fault, size, put,
- * fits, check, memory, unpack, find_own, number), rpc/intercept_metadata.c
- * (fault, size, fits), rpc/server/server_metadata.c (fault, size, put, fits,
- * remove, check, memory, unpack, find, find_own, number),
- * rpc/server/server_load.c (size, put), metadata.c (size, find),
- * rpc/balance/health_watch.c (put), rpc/server/stream_server.c (initial),
- * rpc/balance/loads.c (find), rpc/balance/custom.c (seek). */
+ * rpc/server/server_session.c (of), rpc/balance/endpoint_metadata.c (fault),
+ * rpc/client/result.c (fault, size, put, fits, check, memory, unpack, find_own,
+ * number), rpc/intercept_metadata.c (fault, size, fits),
+ * rpc/server/server_metadata.c (fault, size, put, fits, remove, check, memory,
+ * unpack, find, find_own, number), rpc/server/server_load.c (size, put),
+ * metadata.c (size, find), rpc/balance/health_watch.c (put),
+ * rpc/server/stream_server.c (initial), rpc/balance/loads.c (find),
+ * rpc/balance/custom.c (seek). */
 #ifndef VC_TRANSPORT_METADATA_H
 #define VC_TRANSPORT_METADATA_H
 
