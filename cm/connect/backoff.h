@@ -6,8 +6,8 @@
  * clients which lost the same server do not reconnect all at once. Pure; each
  * pool has one, under its lock.
  *
- * Called by: cm/pool/pool.c (init, failed), cm/pool/pool_link.c (reset),
- * cm/pool/pool_nowhere.c (reset). */
+ * Called by: cm/pool/pool.c (init, failed), cm/pool/pool_ahead.c (failed,
+ * reset), cm/pool/pool_link.c (reset), cm/pool/pool_nowhere.c (reset). */
 #ifndef VC_CM_BACKOFF_H
 #define VC_CM_BACKOFF_H
 

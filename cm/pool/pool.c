@@ -540,6 +540,8 @@ pool_opts_take(struct vc__pool *p, const struct vc__pool_opts *opts)
     const struct vc__target *target = &opts->target;
 
     p->opts = *opts;
+    if (opts->nowhere)
+        p->opts.ahead = NULL;
     if (target->all != NULL)
         p->opts.target.all = p->addresses = strdup(target->all);
     if (target->transport == NULL)
@@ -565,6 +567,7 @@ vc__pool_init(struct vc__pool *p, struct vc__cm *cm, struct vc__link_cap *cap,
     p->cap = cap;
     memcpy(p->instance, instance, sizeof p->instance);
     vc__backoff_init(&p->backoff, vc__get64(instance) ^ vc__now());
+    vc__backoff_init(&p->ahead.backoff, ~vc__get64(instance) ^ vc__now());
     vc__pool_attempt_init(p);
     vc__upgrade_init(p);
     vc__store_init(&p->store, VC__REPLY_BUDGET, false);

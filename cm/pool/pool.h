@@ -28,14 +28,14 @@
  * message_max), rpc/balance/loads.c (readied), rpc/balance/server_line.c
  * (health_name, calls_begun, calls_failed), rpc/balance/custom.c (calls,
  * prompt), rpc/balance/picker.c (calls, prompt), rpc/balance/servers.h
- * (call_failed), rpc/balance/field.c (prompt), rpc/balance/changes.c
- * (nowhere_fail, go_home), pool_home.c (part, home_post, health_update,
- * peer_drop), pool_health.c (home_post), pool_connect.c (home_hello, lookup,
- * lookup_cancel, failed, attempt_hello, attempt_offer, missed, link_new),
- * pool_close.c (attempt_cancel, failed, peer_drop, close_check,
- * upgrade_cancel), pool_lookup.c (attempt_dial, lookup_cancel, failed),
- * pool_nowhere.c (failed), peer.c (health_update, starve), many files (count,
- * health, attempt). */
+ * (call_failed), pool_ahead.c (prompt_now), rpc/balance/field.c (prompt),
+ * rpc/balance/changes.c (nowhere_fail, go_home), pool_home.c (part, home_post,
+ * health_update, peer_drop), pool_health.c (home_post), pool_connect.c
+ * (home_hello, lookup, lookup_cancel, failed, attempt_hello, attempt_offer,
+ * missed, link_new), pool_close.c (attempt_cancel, failed, peer_drop,
+ * close_check, upgrade_cancel), pool_lookup.c (attempt_dial, lookup_cancel,
+ * failed), pool_nowhere.c (failed), peer.c (health_update, starve), many files
+ * (count, health, attempt). */
 #ifndef VC_CM_POOL_H
 #define VC_CM_POOL_H
 
@@ -43,12 +43,12 @@
 
 #include <verbcall/service.h>
 
-#include "cm/connect/backoff.h"
 #include "cm/connect/choice.h"
 #include "cm/connect/cm.h"
 #include "cm/connect/target.h"
 #include "cm/pool/dial_run.h"
 #include "cm/pool/peer.h"
+#include "cm/pool/pool_ahead.h"
 #include "cm/pool/throttle.h"
 
 /* Bytes of long replies that may be in assembly at a time. */
@@ -71,8 +71,8 @@ struct vc__pool_opts {
     uint8_t log2_message;
     struct sockaddr_storage source; /* to connect from; AF_UNSPEC: any */
     struct vc__wire_opts wire;
-    bool nowhere; /* see "nowhere" below; not shared */
-    bool recalls; /* the same */
+    bool nowhere, recalls;          /* see "nowhere" below; not shared */
+    const struct vc_service *ahead; /* see cm/pool/pool_ahead.h; or NULL */
 };
 
 /* A thread that waits for a link. */
@@ -186,6 +186,7 @@ struct vc__pool {
     atomic_uint readied;             /* see vc__pool_readied() */
     _Atomic uint64_t prompt_at;      /* see vc__pool_prompt() */
     _Atomic uint64_t calls_failed;   /* see vc__pool_call_failed() */
+    struct vc__pool_ahead ahead;
 
     /* The holder's own. */
     struct vc__task connect, refuse, tidy, starved, home, close;

@@ -111,6 +111,7 @@ pool_close(struct vc__task *task)
     p->closing = true;
     vc__pool_attempt_cancel(p);
     vc__upgrade_cancel(p);
+    vc__pool_ahead_stop(p);
     vc__timer_stop(timers, &p->look);
     vc__trimmer_stop(&p->trimmer);
     if (!pool_awaits_answers(p) ||

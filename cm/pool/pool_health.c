@@ -24,11 +24,8 @@ vc__pool_health_name(const struct vc__pool *p)
  * asked for. */
 #define REFUSED_US UINT64_C(1000000)
 
-/* True if a link is being made, or there is one, even if it only finds the
- * server (cm/pool/upgrade.c). Under the lock. For health_of(),
- * vc__pool_health_update() and vc__pool_prompt_now(). */
-static bool
-is_busy(const struct vc__pool *p)
+bool
+vc__pool_is_busy(const struct vc__pool *p)
 {
     return p->attempting || (p->peer != NULL && p->peer->n_links > 0);
 }
@@ -42,7 +39,7 @@ health_of(const struct vc__pool *p)
         return VC__POOL_READY;
     if (p->failing)
         return VC__POOL_FAILING;
-    return is_busy(p) ? VC__POOL_CONNECTING : VC__POOL_IDLE;
+    return vc__pool_is_busy(p) ? VC__POOL_CONNECTING : VC__POOL_IDLE;
 }
 
 void
@@ -50,18 +47,21 @@ vc__pool_health_update(struct vc__pool *p)
 {
     uint64_t at =
         p->not_before > p->refused_until ? p->not_before : p->refused_until;
-    enum vc__pool_health health = health_of(p);
+    enum vc__pool_health health = health_of(p), former = vc__pool_health(p);
 
     /* Relaxed: only the number matters. */
-    if (health == VC__POOL_READY && vc__pool_health(p) != VC__POOL_READY)
+    if (health == VC__POOL_READY && former != VC__POOL_READY)
         atomic_fetch_add_explicit(&p->readied, 1, memory_order_relaxed);
     vc__gates_follow(p, health == VC__POOL_READY);
     if (p->home_due && !p->attempting)
         vc__pool_home_post(p);
     /* Relaxed: a choice by a former state is only a worse one. */
-    atomic_store_explicit(&p->prompt_at, is_busy(p) ? UINT64_MAX : at,
+    atomic_store_explicit(&p->prompt_at, vc__pool_is_busy(p) ? UINT64_MAX : at,
                           memory_order_relaxed);
     atomic_store_explicit(&p->health, health, memory_order_relaxed);
+    if (p->opts.ahead != NULL)
+        vc__pool_ahead_follow(p, former == VC__POOL_READY,
+                              health == VC__POOL_READY);
 }
 
 void
@@ -75,7 +75,7 @@ void
 vc__pool_prompt_now(struct vc__pool *p, const struct vc_service *service)
 {
     pthread_mutex_lock(&p->lock);
-    if (!is_busy(p)) {
+    if (!vc__pool_is_busy(p)) {
         p->asked = service;
         vc__pool_attempt(p);
     }

@@ -80,7 +80,7 @@ pools_same(const struct vc__pool_opts *a, const struct vc__pool_opts *b)
            a->connect_ms == b->connect_ms && a->idle_ms == b->idle_ms &&
            a->min_links == b->min_links && a->max_links == b->max_links &&
            a->keepalive_ms == b->keepalive_ms &&
-           a->log2_message == b->log2_message &&
+           a->log2_message == b->log2_message && a->ahead == b->ahead &&
            same_wire(&a->wire, &b->wire) &&
            same_choice(&a->choice, &b->choice) &&
            same_choice(&a->require, &b->require) &&

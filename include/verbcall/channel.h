@@ -57,8 +57,8 @@ struct vc_channel_opts {
      * Channels of one engine with the same target share their links, and the
      * sessions of all of them share the links, if these options are the same:
      * connect_timeout_ms, connect_delay_ms, max_message, min_links, max_links,
-     * idle_timeout_ms, keepalive_ms, bind_address, transports, require and
-     * rdma. A runtime deals
+     * idle_timeout_ms, keepalive_ms, bind_address, transports, require,
+     * connect_ahead and rdma. A runtime deals
      * its channels to its engines in turn (option threads in
      * verbcall/runtime.h); with four engines there may be four times max_links
      * links to a server. */
@@ -179,6 +179,19 @@ struct vc_channel_opts {
      * libverbcall-config reads it. A resolver's config (vc_resolver_config())
      * counts before this one. Default: none. */
     const char *service_config;
+
+    /* A service that the servers serve: its connections are made ahead, without
+     * a call, as soon as the channel is opened or its resolver names a server:
+     * min_links to each server, with any policy. They stay: idle_timeout_ms
+     * closes only further ones. When the last one to a server is lost, or it
+     * cannot be reached, connecting begins again after 50 ms, doubled each time
+     * up to 5 s, and 20 % more or less; a call does not wait for that. The same
+     * holds for a server that drains, which refuses connections until it is
+     * back, unless it names another one. The handshake names this service,
+     * which must be valid until vc_channel_close() has returned. It happens
+     * only while a thread advances the runtime. Default, NULL: the first call,
+     * or choice of a call, connects; see doc/balancing.md. */
+    const struct vc_service *connect_ahead;
 };
 
 #define VC_NO_DEADLINE   UINT32_MAX

@@ -72,6 +72,7 @@ server_begin(struct vc__servers *sv, struct vc__subchannel *s,
     }
     if (watches)
         vc__health_watch_begin(s->watch, s);
+    vc__pool_ahead_begin(s->pool);
     return true;
 }
 

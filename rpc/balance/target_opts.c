@@ -121,6 +121,7 @@ vc__target_opts_take(struct vc__target_opts *o,
     out->keepalive_ms = opts->keepalive_ms;
     out->min_links = opts->min_links;
     out->max_links = opts->max_links;
+    out->ahead = opts->connect_ahead;
     out->log2_message = vc__log2_message(opts->max_message);
     out->source.ss_family = AF_UNSPEC;
     status = vc__rdma_opts_take(&out->wire, opts->rdma);

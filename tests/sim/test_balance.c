@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/sim/ahead_cases.h"
 #include "tests/sim/traffic.h"
 #include "tests/suite/streams.h"
 
@@ -185,6 +186,12 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_channel_connects_ahead_to_each_of_its_servers),
+        cmocka_unit_test(a_lost_server_is_connected_again_after_backoffs),
+        cmocka_unit_test(
+            a_server_that_drops_its_clients_is_connected_less_and_less),
+        cmocka_unit_test(a_server_that_drains_is_connected_when_it_is_back),
+        cmocka_unit_test(a_call_does_not_wait_for_the_backoff),
         cmocka_unit_test(
             each_call_runs_at_most_once_whatever_happens_to_servers),
     };
