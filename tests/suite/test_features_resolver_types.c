@@ -1,12 +1,14 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * What a resolver may say (verbcall/resolver.h): types, and sets that are
- * refused. */
+ * What a resolver may say (verbcall/resolver.h): types, sets that are refused,
+ * metadata of servers, and servers that are connected ahead. */
 #include "tests/suite/resolved.h"
 
 #include <stdio.h>
 #include <string.h>
+
+#include <verbcall/policy.h>
 
 #include "tests/suite/pace.h"
 
@@ -95,6 +97,19 @@ bad_targets_are_refused(struct resolved *w)
     second_fails(w, endpoint("tcp://127.0.0.1:0"), "port 0");
 }
 
+static void
+bad_metadata_are_refused(struct resolved *w)
+{
+    static const struct vc_metadata entry = {.key = "Zone"};
+    struct vc_endpoint e = endpoint("tcp://127.0.0.1:1");
+
+    e.metadata = &entry;
+    e.n_metadata = 1;
+    second_fails(w, e, "vc_endpoint.metadata: entry 0: its key");
+    e.n_metadata = SIZE_MAX;
+    second_fails(w, e, "vc_endpoint.n_metadata: ");
+}
+
 /* Whether there are servers already, or not. */
 static void
 malformed_sets_are_refused_and_change_nothing(void **state)
@@ -110,6 +125,7 @@ malformed_sets_are_refused_and_change_nothing(void **state)
         set_fails(many, VC_ENDPOINTS_MAX + 1, "1025 endpoints");
         bad_texts_are_refused(&w);
         bad_numbers_are_refused(&w);
+        bad_metadata_are_refused(&w);
         bad_targets_are_refused(&w);
         if (round == 0)
             resolved_described(&w, "no servers: not known yet");
@@ -160,6 +176,110 @@ one_target_named_twice_counts_once(void **state)
     assert_int_equal(3, resolved_counters(&w).links_made);
     resolved_stop(&w);
 }
+
+/* --- metadata --------------------------------------------------------------- */
+
+/* The first server whose metadata say version 2. */
+static uint32_t
+version_pick(void *state, struct vc_pick *pick)
+{
+    (void)state;
+    for (uint32_t i = 0; i < pick->n; i++) {
+        const struct vc_metadata *m = pick->servers[i]->metadata;
+
+        if (pick->servers[i]->n_metadata == 1 &&
+            strcmp("version", m->key) == 0 && m->length == 1 &&
+            strcmp("2", m->value) == 0)
+            return i;
+    }
+    return VC_PICK_FAIL;
+}
+
+static const struct vc_policy_type version_type = {
+    .size = sizeof version_type, .name = "version", .pick = version_pick};
+
+/* Sets the servers 0 and 1 with these versions, from memory that is not valid
+ * afterwards. */
+static void
+versions_set(struct resolved *w, char zero, char one)
+{
+    char values[2] = {zero, one}, key[] = "version";
+    struct vc_metadata entries[2];
+    struct vc_endpoint e[2];
+
+    for (unsigned i = 0; i < 2; i++) {
+        entries[i] =
+            (struct vc_metadata){.key = key, .value = &values[i], .length = 1};
+        e[i] = endpoint(w->servers[i].target);
+        e[i].metadata = &entries[i];
+        e[i].n_metadata = 1;
+    }
+    assert_status(VC_OK, vc_resolver_set(app.resolver, e, 2));
+    memset(key, 'x', sizeof key - 1);
+    memset(values, 'x', sizeof values);
+    memset(entries, 'x', sizeof entries);
+}
+
+static void
+a_policy_sees_new_metadata_of_servers_that_stay_connected(void **state)
+{
+    struct resolved w;
+    unsigned by = 9;
+
+    (void)state;
+    assert_status(VC_OK, vc_policy_register(&version_type));
+    resolved_start(&w, "version");
+    for (unsigned round = 0; round < 4; round++) {
+        versions_set(&w, round % 2 == 0 ? '2' : '1', '2');
+        assert_status(VC_OK, resolved_call(&w, NULL, &by));
+        assert_int_equal(round % 2, by);
+    }
+    assert_int_equal(2, resolved_counters(&w).links_made);
+    assert_status(VC_OK, resolved_set(&w, "01"));
+    assert_status(VC_UNAVAILABLE, resolved_call(&w, NULL, NULL));
+    resolved_stop(&w);
+}
+
+/* --- ahead ------------------------------------------------------------------ */
+
+/* Waits until server i of n is connected. */
+static void
+server_await_ready(const struct resolved *w, unsigned i, unsigned n)
+{
+    char line[200];
+
+    snprintf(line, sizeof line, "server %u of %u, %s: ready, 0 calls", i + 1, n,
+             w->servers[i].target);
+    resolved_await_described(w, line);
+}
+
+/* When it is named, and again when it was lost. */
+static void
+a_server_is_connected_without_a_call(void **state)
+{
+    struct vc_channel_opts opts = VC_CHANNEL_OPTS_INIT;
+    struct resolved w;
+
+    (void)state;
+    resolved_start_servers(&w);
+    opts.connect_ahead = &features_work_service;
+    opts.connect_timeout_ms = opts.keepalive_ms = 8000; /* it may be stalled */
+    assert_status(VC_OK,
+                  vc_channel_open(w.runtime, "app:it", &opts, &w.channel));
+    assert_status(VC_OK, resolved_set(&w, "0"));
+    server_await_ready(&w, 0, 1);
+    assert_status(VC_OK, resolved_set(&w, "01"));
+    server_await_ready(&w, 1, 2);
+    resolved_server_stop(&w, 0);
+    resolved_server_start(&w, 0);
+    server_await_ready(&w, 0, 2);
+    assert_int_equal(0, resolved_served(&w, 0) + resolved_served(&w, 1));
+    assert_status(VC_OK, resolved_set(&w, "1"));
+    resolved_await_unused(&w, 0);
+    resolved_stop(&w);
+}
+
+/* --- many ------------------------------------------------------------------- */
 
 /* Sets the servers number `from` to from + MANY - 1, none of which is there,
  * from the last to the first if `back` is true. */
@@ -366,6 +486,8 @@ main(void)
         T(malformed_sets_are_refused_and_change_nothing),
         T(the_limits_are_allowed),
         T(one_target_named_twice_counts_once),
+        T(a_policy_sees_new_metadata_of_servers_that_stay_connected),
+        T(a_server_is_connected_without_a_call),
         T(a_thousand_servers_come_and_go_in_a_second),
         T(a_resolver_that_refuses_its_target_fails_the_open),
         T(options_that_are_refused_open_no_resolver),
