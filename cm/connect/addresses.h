@@ -28,7 +28,8 @@ bool vc__addresses_get(const char *text, unsigned i,
  * be NULL, which is malformed. VC_OK; or, with a text for vc__error_last(),
  * VC_INVALID_ARGUMENT if one is malformed, or there twice; there are too many,
  * or they are too long; or only some of several are of vc://. Called when a
- * server is added to a channel, and for each attempt to connect. */
+ * server is added to a channel, and for each attempt to connect to one that has
+ * several. */
 enum vc_status vc__addresses_parse(struct vc__target targets[VC__ADDRESSES_MAX],
                                    unsigned *n, const char *text);
 

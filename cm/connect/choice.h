@@ -3,9 +3,9 @@
  *
  * Which transports may carry the calls to vc://HOST:PORT, the best first. The
  * program's options list them; VERBCALL_TRANSPORTS may allow only some. Choices
- * are made on the program's thread, when a channel or server is made; or, when
- * a resolver names the first server at vc://, on the thread that calls
- * vc_resolver_set(). Pure but for vc__choice_allowed(); any thread.
+ * are made on the program's thread only: in vc_server_new(), and in
+ * vc_channel_open(), there before a resolver is opened. Pure but for
+ * vc__choice_allowed(), which reads the environment; any thread.
  *
  * Called by: rpc/balance/target_opts.c (make, allowed, require, has),
  * rpc/server/server.c (make, allowed), cm/pool/pool_describe.c (rank),
@@ -26,11 +26,13 @@ struct vc__choice {
 };
 
 /* Fills `choice` from `list`, such as "shm,rdma,tcp", the value of the option
- * named `option`; NULL means all three in this order. Then keeps the transports
- * that `allowed`, the environment's list, contains too. The order is that of
- * `list`, or of `allowed` if `list` is NULL. `allowed` may be NULL; the caller
- * reads it with vc__choice_allowed().
- * VC_INVALID_ARGUMENT     one of the lists is malformed
+ * named `option`; NULL means all of these that this build has, in this order.
+ * Then keeps the transports that `allowed`, the environment's list, contains
+ * too. The order is that of `list`, or of `allowed` if `list` is NULL.
+ * `allowed` may be NULL; the caller reads it with vc__choice_allowed(). Called
+ * by vc_server_new() and vc__target_opts_choose(). VC_OK, or
+ * VC_INVALID_ARGUMENT     one of the lists is malformed, or names a transport
+ *                         that this build lacks
  * VC_FAILED_PRECONDITION  the lists have no transport in common */
 enum vc_status vc__choice_make(struct vc__choice *choice, const char *option,
                                const char *list, const char *allowed);
@@ -40,9 +42,10 @@ enum vc_status vc__choice_make(struct vc__choice *choice, const char *option,
  * the choice. */
 const char *vc__choice_allowed(void);
 
-/* Keeps in `choice` only the transports of `require`. If shm is among those,
- * `choice` is left as it is, because the other transports are needed to find
- * the shm socket. If `require` is empty, nothing is left out.
+/* Keeps in `choice` only the transports of `require`. If shm would be among
+ * those that are kept, `choice` is left as it is, because the other transports
+ * are needed to find the shm socket. If `require` is empty, nothing is left
+ * out. Called by vc__target_opts_choose(), for a channel. VC_OK, or
  * VC_INVALID_ARGUMENT     no transport of `require` is in `choice`, or shm is
  *                         the only one left in `choice` */
 enum vc_status vc__choice_require(struct vc__choice *choice,

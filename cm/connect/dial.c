@@ -164,7 +164,8 @@ vc__dial_next(struct vc__dial *d, uint64_t now, struct vc__dial_step *step)
 /* --- what a failure leads to ------------------------------------------- */
 
 /* Keeps the more informative error; on a tie the earlier one, except that a
- * deciding refusal replaces it. For vc__dial_failed(). */
+ * deciding refusal replaces it. A server's reject with a status other than
+ * UNAVAILABLE decides: the plan then fails. For vc__dial_failed(). */
 static void
 error_note(struct vc__dial *d, const struct vc__dial_failure *f)
 {
@@ -332,9 +333,9 @@ dial_circle(struct vc__dial *d, const struct vc__error *last)
                   VC__DIAL_MOVES_MAX, last->text);
 }
 
-/* Adds ways to the moved address: by each carrier, or, without carriers, by the
- * transport that carried the reject. Adds none to an invalid address. For
- * dial_follow(). */
+/* Adds ways to an address of the reject: by each carrier, or, without carriers,
+ * by the transport that carried the reject. Adds none to an invalid address.
+ * For dial_follow(). */
 static void
 moved_add(struct vc__dial *d, const struct vc__place *from,
           const struct vc__reject_addr *there,
@@ -352,7 +353,8 @@ moved_add(struct vc__dial *d, const struct vc__place *from,
     }
 }
 
-/* Rejected as moved: adds ways to the addresses of the reject. For
+/* Rejected as moved: adds ways to the addresses of the reject; after
+ * VC__DIAL_MOVES_MAX moves sets the plan's error instead. For
  * vc__dial_failed(). */
 static void
 dial_follow(struct vc__dial *d, const struct vc__dial_way *from,
@@ -382,7 +384,8 @@ dial_follow(struct vc__dial *d, const struct vc__dial_way *from,
         d->reason_rank = REASON_NOTHING;
 }
 
-/* Returns true if the same way is retried after its failure. For
+/* Returns true if the same way is retried after its failure. If the server was
+ * busy, or drains, a further way may be tried at once. For
  * vc__dial_failed(). */
 static bool
 dial_answer(struct vc__dial *d, struct vc__dial_way *w, uint64_t now,

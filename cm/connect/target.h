@@ -44,8 +44,9 @@ struct vc__target {
 enum vc_status vc__target_parse(struct vc__target *target, const char *text);
 
 /* Writes the target in the form that vc__target_parse() reads; of a server with
- * several addresses all of them. Called for lines of the log, descriptions of
- * servers, and errors of calls and streams. */
+ * several addresses all of them, as vc__addresses_parse() reads them. Called
+ * for lines of the log, descriptions of servers, and errors of calls and
+ * streams. */
 #define VC__TARGET_TEXT 320 /* bytes */
 void vc__target_text(const struct vc__target *target,
                      char text[VC__TARGET_TEXT]);

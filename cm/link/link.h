@@ -234,7 +234,8 @@ void vc__link_send(struct vc__link *link, struct vc__send *s);
 bool vc__link_unsend(struct vc__link *link, struct vc__send *s);
 
 /* Takes back what is left of a message in parts; done() is then called with
- * VC__SEND_LOST. Returns false if all of it was sent. Threads as above. */
+ * VC__SEND_LOST. Returns false if all of it was sent, or the link does not have
+ * it. Threads as above. */
 bool vc__link_cut(struct vc__link *link, struct vc__send *s);
 
 /* Takes back a message in whatever state it is; done() is called with
@@ -262,8 +263,8 @@ vc__link_of(const struct vc__wire *w)
 void vc__link_event(struct vc__link *link, enum vc__link_event event);
 /* Runs an event that ends the link through the state machine. The text is the
  * reason, unless an earlier one is known. Does nothing if the state ignores the
- * event. Called by the files of the link when a rule is broken, a timer fires,
- * memory is short, or the wire has failed. */
+ * event. Called by the files of the link when the peer refuses, leaves or
+ * breaks a rule, a timer fires, memory is short, or the wire has failed. */
 void vc__link_end(struct vc__link *link, enum vc__link_event event,
                   enum vc_status status, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
@@ -281,7 +282,8 @@ vc__link_frames_max(const struct vc__link *link)
     return link->features & VC__FEATURE_COALESCED ? UINT16_MAX : 1;
 }
 
-/* The peer's address for humans. Never NULL; valid as long as the link. */
+/* The peer's address for humans, after the name that a server gives itself.
+ * Never NULL; valid as long as the link. */
 static inline const char *
 vc__link_peer(struct vc__link *link)
 {

@@ -2,10 +2,11 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Runs the ticks of cm/link/keepalive.c and does what they ask for. The active
- * side asks its peer's process. The passive side asks only the host, because a
- * client without library threads does not poll between its calls and is still
- * healthy. See cm/link/link_keepalive.h. All of this file runs on the holder of
- * the engine. */
+ * side asks its peer's process, if that has promised to answer, else its host.
+ * The passive side asks only the host, because a client without library threads
+ * does not poll between its calls and is still healthy. See
+ * cm/link/link_keepalive.h. All of this file runs on the holder of the
+ * engine. */
 #include "cm/link/link_keepalive.h"
 
 #include <stdio.h>

@@ -68,7 +68,7 @@ enum vc__send_place {
 enum vc__send_end {
     VC__SEND_HANDED, /* all of it was written into packets */
     VC__SEND_ACKED,  /* the peer has handled it */
-    VC__SEND_LOST,   /* the link went down first */
+    VC__SEND_LOST,   /* the link went down first, or it was taken back */
 };
 
 /* A message to be sent; belongs to its owner, who keeps it until done(). */
