@@ -72,8 +72,9 @@ link_will_do(const struct vc__session *s)
 }
 
 /* For client_launch(): makes sure that a session is bound to a link that takes
- * calls. An idle session leaves a link that is to be closed, or is more than
- * twice as busy as another. LAUNCH_WAIT: no link takes calls. */
+ * calls. An idle session leaves a link that is to be closed, or is busy and has
+ * more than twice the calls of another. LAUNCH_WAIT: no link takes calls.
+ * LAUNCH_NO_MEMORY: it is unbound. */
 static enum launch
 link_need(struct vc__session *s)
 {

@@ -39,40 +39,42 @@ struct vc__client {
 };
 
 /* Initialises a client in the caller's memory, and adds it to the pool. Called
- * for the first call of a service at a server of a channel, on the thread that
- * makes the call, and when a server's health is to be watched. */
+ * for the first attempt of a service at a server of a channel, on the thread
+ * that starts the attempt; and when a server's health is to be watched, on the
+ * thread that adds the server. */
 void vc__client_init(struct vc__client *c, struct vc__pool *pool,
                      const struct vc_service *service, uint32_t weight,
                      uint32_t quota);
 
 /* Ends its requests with VC_CANCELLED: failed() runs before this returns. It
- * accepts no more. A second call does nothing. Called when the channel is
- * closed, or has dropped the server; when the watch of its health ends; and by
- * a service's first call that meets the closing. vc__pool_cancel() must follow
- * if it may have requests: that wakes a sleeping holder that waits for one of
- * them. */
+ * accepts no more. A second call does nothing. Called on the thread of
+ * vc_channel_close(); by an attempt that is a service's first and meets the
+ * closing; and on the holder when a server was dropped, or the watch of its
+ * health ends. vc__pool_cancel() must follow if it may have requests: that
+ * wakes a sleeping holder that waits for one of them. */
 void vc__client_close(struct vc__client *c);
 
 /* Sends a request, or queues it until it can be sent. May call failed() before
- * it returns. Called for each attempt of a call or stream, and for the stream
- * that watches the health. */
+ * it returns. Called for each attempt of a call or stream, on the thread that
+ * starts it, and on the holder for the stream that watches the health. */
 void vc__client_start(struct vc__client *c, struct vc__request *r);
 
 /* Abandons a request: its callbacks will not run. *outcome says whether it may
  * have been executed. Returns false, without *outcome, if it is too late:
- * replied() or failed() runs or has run. Called after a deadline or a cancel,
- * maybe under a canceller's lock, and when a stream or the watch of the health
- * ends early. */
+ * replied() or failed() runs, has run, or is due; or the request was abandoned
+ * before. Called after a deadline or a cancel, maybe under a canceller's lock,
+ * when another attempt of the call has won, and when a stream or the watch of
+ * the health ends early. */
 bool vc__client_abandon(struct vc__client *c, struct vc__request *r,
                         enum vc_outcome *outcome);
 
 /* --- for the pool, under its lock, except vc__client_add() -------------- */
 
 /* Sends as many waiting requests as possible. The caller must push the links
- * afterwards. Those that can get no session go to pool->refused, for
- * vc__pool_refuse(). On the holder when a link comes up or goes down, a gate
- * opens, or a frame of a session has come; on any thread when a request was
- * abandoned. */
+ * afterwards. Those for which there is no session or memory go to
+ * pool->refused, for vc__pool_refuse(). On the holder when a link comes up or
+ * goes down, a gate opens, or a frame of a session has come; on any thread when
+ * a request was abandoned. */
 void vc__client_launch(struct vc__client *c);
 
 /* Moves all waiting requests to `out`; the caller then fails them. On the
@@ -82,7 +84,8 @@ void vc__client_take(struct vc__client *c, struct cds_list_head *out);
 
 /* A stream's request, which has ended at its client, if it has one, is started
  * at this one next. Afterwards vc__client_add() refuses messages for the former
- * one. Without the lock, before vc__client_start(). */
+ * one. Without the lock, on the thread that starts the attempt, before
+ * vc__client_start(). */
 void vc__client_move(struct vc__client *to, struct vc__request *r);
 
 /* Sends one more message of a stream, or queues it with its waiting request.

@@ -86,7 +86,8 @@ dial_run_missed(struct vc__dial_run *d, unsigned which,
     vc__dial_failed(d->plan, which, vc__now(), f);
 }
 
-/* For begin_all(): makes a link for this step of the plan, and connects it. */
+/* For begin_all(): makes a link for this step of the plan, and connects it. If
+ * none can be made, the way has failed. */
 static void
 try_begin(struct vc__dial_run *d, const struct vc__dial_step *step,
           uint64_t now)

@@ -41,7 +41,7 @@ struct vc__gate {
 };
 
 /* Adds a gate, whose changed() is set, to its pool, in state WAITS. Calls
- * changed(). Any thread, without locks. */
+ * changed(). Any thread, without the pool's lock. */
 void vc__gate_begin(struct vc__gate *g, struct vc__pool *pool);
 /* Removes it: changed() is not called any more. Its clients have no requests
  * that wait, or are closed. Holder, without locks. */
@@ -57,14 +57,14 @@ void vc__gate_admit(struct vc__gate *g, struct vc__client *c);
 void vc__gate_set(struct vc__gate *g, enum vc__gate_state state,
                   const struct vc__error *why);
 
-/* True while a link takes calls. Holder, without locks: it changes there
- * only. */
+/* True while a link takes calls. Called on the holder, without locks. */
 bool vc__gate_is_up(struct vc__gate *g);
 
 /* --- for the pool --------------------------------------------------------- */
 
 /* Links take calls now (up), or none does: notifies the gates for which that is
- * new. Called by vc__pool_health_update(), on any thread, under the lock. */
+ * new, and has their requests wait. Called by vc__pool_health_update(), on any
+ * thread, under the lock. */
 void vc__gates_follow(struct vc__pool *p, bool up);
 
 /* For a request of a client whose gate is not open: true, with *error, if it

@@ -143,7 +143,8 @@ vc__peer_push(struct vc__peer *peer)
 
 /* --- numbers ----------------------------------------------------------- */
 
-/* For vc__peer_seat(): doubles the seats. False if out of memory. */
+/* For vc__peer_seat(): makes the first seats, or doubles them. False if out of
+ * memory. */
 static bool
 seats_grow(struct vc__peer *peer)
 {

@@ -1,10 +1,10 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A pool: the links to one target and the clients that share them. The first
- * request makes a link. More are made while the calls outstanding on a link
- * stay above a mark; idle ones are closed. When the last link is lost, a new
- * one resumes the sessions.
+ * A pool: the links to one target and the clients that share them. A link is
+ * made when one is first wanted. More are made while the calls outstanding on a
+ * link stay above a mark; idle ones are closed. When the last link is lost, a
+ * new one resumes the sessions.
  *
  * The holder of the engine owns the links; any thread makes calls. What they
  * share is under the pool's lock. A function is for the holder, without that
@@ -207,41 +207,41 @@ struct vc__pool {
 };
 
 /* Initialises a pool. Returns false if out of memory. Called by
- * vc__pools_get(), on any thread that opens a channel. */
+ * vc__pools_get(), on any thread that opens a channel or adds servers to it. */
 bool vc__pool_init(struct vc__pool *p, struct vc__cm *cm,
                    struct vc__link_cap *cap, const struct vc__pool_opts *opts,
                    const uint8_t instance[VC__ID_SIZE]);
 
 /* Accepts no more requests. Called by vc__pools_leave() for the pool's last
- * channel, and by vc__pools_retire() if there is only one; on any thread. */
+ * user, on the holder, and by vc__pools_retire(), for vc_channel_close(). */
 void vc__pool_shut(struct vc__pool *p);
 
 /* Begins to close the links of a pool after vc__pool_shut(). All clients are
  * closed. closed() is then called on the holder, by a task, and may free the
- * pool. Called by vc__pools_close(), on any thread. */
+ * pool. Called by vc__pools_close(). */
 void vc__pool_close(struct vc__pool *p, void (*closed)(struct vc__pool *p));
 /* Frees what the pool has allocated. Called by pools.c in closed(). */
 void vc__pool_fini(struct vc__pool *p);
 
-/* Blocks until there is a link; makes one if there is none, with this service
- * in its hello. `owner` is for vc__pool_cancel(), after which, with *closing
- * true, it begins no wait. Returns VC_OK, or the status of vc__error_last(),
- * which says why no link came up. A pool that leads nowhere is waited for
- * connect_ms at most: then VC_UNAVAILABLE. Called by vc_channel_connect(), on
- * any thread. */
+/* Blocks until a link takes calls, or cannot be made; makes one if there is
+ * none, with this service in its hello. `owner` is for vc__pool_cancel(), after
+ * which, with *closing true, it begins no wait. Returns VC_OK, or the status of
+ * vc__error_last(), which says why no link came up. VC_UNAVAILABLE after
+ * connect_ms if the pool leads nowhere. Called by vc__servers_connect(), for
+ * vc_channel_connect() on its thread. */
 enum vc_status vc__pool_connect(struct vc__pool *p,
                                 const struct vc_service *service,
                                 const void *owner, const atomic_bool *closing);
 
-/* Cancels the waits of this owner in vc__pool_connect(): VC_CANCELLED. Called
- * by vc_channel_close(), on any thread, without locks. */
+/* Cancels the waits of this owner in vc__pool_connect(): VC_CANCELLED. Also
+ * wakes a sleeping holder. For vc_channel_close(), on its thread. */
 void vc__pool_cancel(struct vc__pool *p, const void *owner);
 
-/* Fails the requests that vc__client_launch() has put into p->refused because
- * they can get no session, and the streams in p->broken, whose link was lost.
+/* Fails the requests that vc__client_launch() has put into p->refused for lack
+ * of memory or sessions, and the streams in p->broken, whose link was lost.
  * Without locks, as their callbacks may do anything. Called after each event of
- * a link that may have put some there, by a task, and when the watch of a
- * server's health ends. */
+ * a link or gate that may have put some there, by a task, and when the watch of
+ * a server's health ends. */
 void vc__pool_refuse(struct vc__pool *p);
 
 /* Posts vc__pool_refuse() to the holder if p->refused is not empty. Called by
@@ -256,15 +256,15 @@ void vc__requests_fail(struct cds_list_head *requests, struct vc__error *error,
 
 /* --- any thread, under the lock ----------------------------------------- */
 
-/* A request waits for a link: connects if there is none. Returns false with
- * *error if the last attempts have failed and the next is too far off. Called
- * when a request starts, or a thread begins to wait for a link. */
+/* A request or thread waits for a link: has one made if there is none. Returns
+ * false with *error if the last attempts have failed and the next is too far
+ * off. Called when a request starts, or a thread begins to wait for a link. */
 bool vc__pool_want(struct vc__pool *p, const struct vc_service *service,
                    struct vc__error *error);
 
 /* Has another link made, within max_links, if the peer lets a client have
- * several: a link is busy, or there are fewer than min_links. On the thread
- * that sends a request, or the holder. */
+ * several: a link is busy, or there are fewer than min_links. On a thread that
+ * sends or abandons a request, or the holder. */
 void vc__pool_grow(struct vc__pool *p);
 
 /* A call at this peer was taken back unsent. If it was the last call at a
@@ -279,9 +279,9 @@ vc__pool_count(struct vc__pool *p, enum vc__pool_count which, int64_t n)
     vc__tally_add(&p->tally, which, n);
 }
 
-/* Adds 1 to a counter. Takes the lock itself. Called for a channel's call or
- * stream that is retried or is not, or is throttled, and for a better
- * transport. */
+/* Adds 1 to a counter. Takes the lock itself. Called when a call or stream of a
+ * channel is retried, or is not for lack of budget, or a call is throttled; and
+ * for a better transport. */
 void vc__pool_count_one(struct vc__pool *p, enum vc__pool_count which);
 
 /* The memory used by long replies has changed: updates its gauge. Called by the
@@ -296,7 +296,8 @@ vc__pool_message_max(const struct vc__pool *p)
 }
 
 /* True if the peer may be reached by another transport or at another address
- * than that of its link. Constant: any thread, without the lock. */
+ * than that of its link. Constant. For is_dead(), on the holder, without the
+ * lock. */
 static inline bool
 vc__pool_has_ways(const struct vc__pool *p)
 {
@@ -326,8 +327,8 @@ vc__pool_readied(const struct vc__pool *p)
 /* The name of the health, never NULL, for vc_channel_describe(). */
 const char *vc__pool_health_name(const struct vc__pool *p);
 
-/* Calls in progress, as far as this thread knows. Called by policies that
- * compare servers. */
+/* Calls and streams that have begun and not ended, as far as this thread knows.
+ * Called by policies that compare servers. */
 static inline uint64_t
 vc__pool_calls(const struct vc__pool *p)
 {
@@ -341,8 +342,8 @@ vc__pool_calls(const struct vc__pool *p)
 }
 
 /* A call or stream that this server has answered, or may have seen, has ended
- * with another status than VC_OK, and was not cancelled. Called when such an
- * attempt ends, on the thread that ends it. */
+ * with another status than VC_OK, and was not cancelled. Called by
+ * vc__servers_failed(), on the thread that ends the attempt. */
 static inline void
 vc__pool_call_failed(struct vc__pool *p)
 {
@@ -368,13 +369,13 @@ vc__pool_calls_failed(const struct vc__pool *p)
 }
 
 /* pool_health.c: has a link made, with this service in the hello, unless there
- * is one or one is being made. Takes the lock. Called by vc__pool_prompt()
- * only. */
+ * is one or one is being made. Takes the lock. Called by vc__pool_prompt(), and
+ * by ahead_turn() on the holder. */
 void vc__pool_prompt_now(struct vc__pool *p, const struct vc_service *service);
 
-/* The same once the backoff after a failure is over; before that nothing is
- * done, and no lock is taken. Called for a pool that a policy wants
- * connected. */
+/* The same once the backoff after a failure is over. Else, or if there is a
+ * link, takes no lock and does nothing. Called by a policy that wants the pool
+ * connected, on a thread that starts an attempt. */
 static inline void
 vc__pool_prompt(struct vc__pool *p, const struct vc_service *service,
                 uint64_t now)
@@ -386,8 +387,7 @@ vc__pool_prompt(struct vc__pool *p, const struct vc_service *service,
 /* --- nowhere: before the servers of a channel are known ------------------- */
 
 /* A pool of the option `nowhere` has no target. Calls wait in it, as for a
- * link, until the servers are known, or cannot be found out. It begins with
- * waiting.
+ * link, until the servers are known, or cannot be found out.
  *
  * With the option `recalls` calls wait in it for a while only: 10 ms after one
  * has begun to wait, the pool ends all of them with VC_UNAVAILABLE, "not
@@ -395,13 +395,13 @@ vc__pool_prompt(struct vc__pool *p, const struct vc_service *service,
  *
  * Ends the calls with this error, soon, on the holder, and later ones at once;
  * those that wait were not executed, and may go to the servers. Called when
- * these are known, or cannot be found out, on any thread, without locks. */
+ * these are known, or cannot be found out, on any thread, without the lock. */
 void vc__pool_nowhere_fail(struct vc__pool *p, const struct vc__error *why);
 /* pool_nowhere.c, for the task `connect` of such a pool, on the holder, without
  * the lock: ends the calls, or, with `recalls`, has a timer end them. */
 void vc__pool_nowhere_end(struct vc__pool *p);
-/* The same file, for vc__pool_init(), on any thread: such a pool begins with
- * waiting. */
+/* The same file, for vc__pool_init(), on any thread: without `recalls` such a
+ * pool begins with waiting. */
 void vc__pool_nowhere_init(struct vc__pool *p);
 
 /* --- home --------------------------------------------------------------- */
@@ -410,7 +410,7 @@ void vc__pool_nowhere_init(struct vc__pool *p);
  * tried again, once; soon after an attempt that is being made. Calls go on
  * meanwhile, and if the target sends the pool to the same server again, or
  * cannot be reached. Called for each server that a resolver has named. Any
- * thread, without locks. */
+ * thread, without the lock. */
 void vc__pool_go_home(struct vc__pool *p);
 
 /* pool_home.c, on the holder, under the lock. The peer drains, or the pool goes
@@ -432,7 +432,7 @@ bool vc__pool_home_enter(struct vc__pool *p, struct vc__pool_link *pl,
 bool vc__pool_is_moved(const struct vc__pool *p,
                        const struct vc__pool_link *pl);
 /* The same file: makes a hello that of a first link, as the pool goes home.
- * Without the lock. Called when the attempt makes a link. */
+ * Without the lock. Called when such an attempt makes a link. */
 void vc__pool_home_hello(const struct vc__pool *p, struct vc__hello *h);
 
 /* --- between the files of the pool -------------------------------------- */
@@ -453,8 +453,9 @@ void vc__pool_attempt_cancel(struct vc__pool *p);
  * backoff. Called by the task `connect`. */
 bool vc__pool_attempt_is_under_way(const struct vc__pool *p);
 
-/* Connects to these places: n, perhaps 0, in this order. At vc:// they have no
- * transport. Called by pool_lookup.c. */
+/* Connects to these places, at least one, in this order; that of a peer may
+ * come first or instead (ways_find()). At vc:// they have no transport. Without
+ * any transport for them, calls vc__pool_failed(). For lookup_end(). */
 void vc__pool_attempt_dial(struct vc__pool *p, const struct vc__place *places,
                            unsigned n);
 
@@ -481,13 +482,13 @@ void vc__pool_failed(struct vc__pool *p, const struct vc__error *error);
  * vc__pool_failed(), which publishes the health then. */
 void vc__pool_health_refused(struct vc__pool *p);
 /* pool_health.c: publishes the health. Any thread, under the lock, after its
- * links, or p->attempting, or p->failure has changed. Gates may be notified,
- * and the task `home` posted. */
+ * links, or p->attempting, failing or not_before have changed. Notifies gates,
+ * and may post the tasks `home` and of pool_ahead.c. */
 void vc__pool_health_update(struct vc__pool *p);
 
 /* pool.c: drops and frees a peer without links that will not be resumed.
  * Requests that it may have seen are moved to `unknown`, the others wait again.
- * The holder, under the lock, except in pool_close(). */
+ * The holder, under the lock, except in pool_leave(). */
 void vc__pool_peer_drop(struct vc__peer *peer, struct cds_list_head *unknown);
 /* Appends waiting requests of all clients to links, after a link has come up or
  * gone down, or a former peer was lost. The holder, under the lock;
@@ -504,9 +505,8 @@ bool vc__pool_is_wanted(struct vc__pool *p);
 /* Has the holder make a link, by the task `connect`, unless one is being made
  * or the pool is closed. Any thread. */
 void vc__pool_attempt(struct vc__pool *p);
-/* Ends the backoff of an attempt that waits; does nothing to a pool that leads
- * nowhere. Any thread that begins to wait for a link; the holder, when the last
- * link is lost. */
+/* Ends the backoff, unless the pool leads nowhere. For connect_join(), on the
+ * thread that connects, and on the holder when the last link is lost. */
 void vc__pool_hurry(struct vc__pool *p);
 
 /* The threads that wait for a link: moves all of them to `out`. The holder,
@@ -574,7 +574,7 @@ void vc__pool_missed(struct vc__pool *p, const struct vc__transport *transport,
                      const struct vc__error *error);
 /* Writes what vc_channel_describe() says of this pool to `text`, truncated to
  * size. Returns the length of all of it. Called by server_describe() of
- * rpc/balance/servers.c. Any thread, without locks. */
+ * rpc/balance/servers.c. Any thread, without the lock. */
 size_t vc__pool_describe(struct vc__pool *p, char *text, size_t size);
 
 /* pool_starved.c: a session with calls in progress could not be bound to a link

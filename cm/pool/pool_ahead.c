@@ -10,8 +10,8 @@
 
 static void ahead_on_timer(struct vc__timer *timer);
 
-/* For ahead_turn(): waits for the next attempt. Without memory for the timer
- * the next call begins one. */
+/* For ahead_turn(), on the holder: waits for the next attempt. Without memory
+ * for the timer, logs that a call must begin it. */
 static void
 ahead_wait(struct vc__pool *p, uint64_t due)
 {
@@ -26,8 +26,8 @@ ahead_wait(struct vc__pool *p, uint64_t due)
             target);
 }
 
-/* For ahead_turn(), under the lock: when the next attempt is due; VC__FOREVER
- * if none is needed. */
+/* For ahead_turn(), on the holder, under the lock: when the next attempt is
+ * due; VC__FOREVER if none is needed. */
 static uint64_t
 ahead_due(const struct vc__pool *p)
 {
@@ -40,8 +40,8 @@ ahead_due(const struct vc__pool *p)
     return at < p->refused_until ? p->refused_until : at;
 }
 
-/* Begins an attempt, or waits until it is due. On the holder, for the task and
- * the timer. */
+/* Begins an attempt, or waits until it is due; does nothing if none is needed.
+ * On the holder, for the task and the timer. */
 static void
 ahead_turn(struct vc__pool *p)
 {

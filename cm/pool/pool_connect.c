@@ -232,8 +232,9 @@ ways_add_all(struct ways *w, const struct vc__place *places, unsigned n,
     } while (++c < w->n_carriers);
 }
 
-/* For vc__pool_attempt_dial(): a further link must lead to the peer's present
- * place, unless the pool goes home. */
+/* For vc__pool_attempt_dial(): fills w with the ways, in the order in which
+ * they are tried. A further link must lead to the peer's present place, unless
+ * the pool goes home. */
 static void
 ways_find(struct vc__pool *p, const struct vc__place *places, unsigned n,
           struct ways *w)

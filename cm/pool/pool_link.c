@@ -27,9 +27,9 @@ pool_link_of(struct vc__link *link)
     return caa_container_of(link, struct vc__pool_link, link);
 }
 
-/* For link_join(), under the lock: the peer that this link joins, the present
- * one or, if that has no links, a new one. NULL with *error. `unknown`:
- * requests that the former peer may have seen. */
+/* For link_join(), under the lock: the peer that this link joins: the present
+ * one; or a new one, if that has no links, or was left for this link. NULL with
+ * *error. `unknown`: requests that the former peer may have seen. */
 static struct vc__peer *
 peer_for(struct vc__pool *p, struct vc__link *link,
          struct cds_list_head *unknown, struct vc__error *error)
@@ -326,7 +326,8 @@ pool_link_on_frame(struct vc__link *link, const struct vc__frame *f)
 
 /* --- a link goes down -------------------------------------------------- */
 
-/* For link_lost() and link_broken(): ends the calls of a lost former peer. */
+/* For link_lost() and link_broken(): drops a lost former peer. Its calls that
+ * it may have seen end; the others go to the present one. */
 static void
 former_lost(struct vc__pool *p, struct vc__peer *peer, struct vc__error error)
 {
@@ -418,8 +419,9 @@ is_dead(const struct vc__pool *p, const struct vc__link *link)
 
 /* For pool_link_on_down(): true if a lost link is to be replaced: unless the
  * peer broke the protocol or is dead, or no reply came by several links in a
- * row. Links that we close, or of a former peer, are not counted. A link ends
- * as RESOURCE_EXHAUSTED when this end has no memory for a frame or a timer. */
+ * row. Links that were idle or to be closed, or of a former peer, are not
+ * counted. A link ends as RESOURCE_EXHAUSTED when this end has no memory for a
+ * frame or a timer. */
 static bool
 is_resumable(struct vc__pool *p, const struct vc__pool_link *pl)
 {
@@ -533,7 +535,8 @@ vc__pool_link_new(struct vc__pool *p, const struct vc__transport *transport,
 /* --- idle links -------------------------------------------------------- */
 
 /* For idle_find(), under the lock: true if the link has carried no call for the
- * idle time, IDLE_LOOKS looks after the first that found it idle. */
+ * idle time, IDLE_LOOKS looks after the first that found it idle, or a look
+ * more (pl->jitter). */
 static bool
 link_is_idle(struct vc__pool_link *pl)
 {

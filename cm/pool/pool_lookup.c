@@ -126,7 +126,8 @@ lookup_begin(struct vc__pool *p)
         lookup_fail_memory(p);
 }
 
-/* For lookup_next(): all that can be known is known. */
+/* For lookup_next(): all that can be known is known. Connects to the addresses,
+ * or, without any, fails the attempt. */
 static void
 lookup_end(struct vc__pool *p)
 {

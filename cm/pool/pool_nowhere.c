@@ -3,8 +3,8 @@
  *
  * A pool that leads nowhere: calls wait in it until a resolver has found the
  * servers of their channel, or, if it recalls them, until they are to choose a
- * server again. See cm/pool/pool.h, "nowhere". Such a pool seems to be
- * connecting; the holder is never asked to connect. */
+ * server again. See cm/pool/pool.h, "nowhere". While calls wait, such a pool
+ * seems to be connecting; it never makes a link. */
 #include "cm/pool/pool.h"
 
 #define RECALL_US UINT64_C(10000)

@@ -132,8 +132,8 @@ vc__pools_get(struct vc__pools *ps, const struct vc__pool_opts *opts)
     return e == NULL ? NULL : &e->pool;
 }
 
-/* For vc__pools_retire() and vc__pools_leave(), under the lock: no other
- * channel gets the pool from now on. */
+/* For vc__pools_retire() and vc__pools_leave(), on their threads, under the
+ * lock: no other channel gets the pool from now on. */
 static void
 entry_unlist(struct entry *e)
 {

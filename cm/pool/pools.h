@@ -30,15 +30,15 @@ void vc__pools_fini(struct vc__pools *ps);
 
 /* Returns the pool for these options, with one user more; makes it if there is
  * none. NULL if out of memory. vc__pools_leave() must follow, once for each
- * call. Called by vc__subchannel_open(), when a channel is opened, or gets a
- * further server from its resolver; on that thread. */
+ * call. Called by vc__subchannel_open(), when a channel is opened, or its
+ * resolver names a new server; on that thread. */
 struct vc__pool *vc__pools_get(struct vc__pools *ps,
                                const struct vc__pool_opts *opts);
 
 /* The caller is about to leave. If it is the only user, the pool accepts no
- * more requests, and no other channel gets it. So its sessions end with their
- * links, without a CLOSE for each. Called by vc_channel_close(), for each
- * server. */
+ * more requests, and no other channel gets it. Then no further link is made,
+ * and a session that has none to send its CLOSE on ends without it. Called by
+ * vc_channel_close(), for each server, on its thread. */
 void vc__pools_retire(struct vc__pools *ps, struct vc__pool *pool);
 /* Leaves the pool. Returns true for the last user: the pool then accepts no
  * more requests, and once its clients are closed, the caller must call
@@ -46,7 +46,7 @@ void vc__pools_retire(struct vc__pools *ps, struct vc__pool *pool);
 bool vc__pools_leave(struct vc__pools *ps, struct vc__pool *pool);
 /* Begins to close a pool after the last vc__pools_leave(), when it has no users
  * and clients any more. closed() is called on the holder, by a task, when the
- * pool is closed and freed. Any thread; called by subchannel_leave(). */
+ * pool is closed and freed. Called by subchannel_leave(), on the holder. */
 void vc__pools_close(struct vc__pool *pool, void (*closed)(void *owner),
                      void *owner);
 

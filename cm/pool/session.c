@@ -3,7 +3,7 @@
  *
  * Slots, requests and replies of one session (doc/wire.md, section 4). See
  * cm/pool/session.h. All of this file runs under the pool's lock, unless
- * pool_close() frees a former peer. Threads: any that starts or abandons calls,
+ * pool_leave() frees a former peer. Threads: any that starts or abandons calls,
  * writes to streams or closes a channel, or the holder when a link comes up,
  * goes down or has a frame. */
 #include "cm/pool/session.h"

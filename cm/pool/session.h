@@ -102,8 +102,9 @@ vc__request_is_exposed(const struct vc__request *r)
            atomic_load_explicit(&r->send->gone, memory_order_acquire);
 }
 
-/* Counts the end of a request, whatever its result. Called when it completes,
- * could not be started, or was abandoned; any thread. */
+/* Counts the end of a request, whatever its result, but not of the library's
+ * own streams. Called when it completes, could not be started, or was
+ * abandoned; any thread. */
 void vc__request_count_end(struct vc__pool *pool, const struct vc__request *r);
 
 /* Ends a request: the caller has replied() or failed() run once it has left the
@@ -212,8 +213,8 @@ bool vc__session_reply(struct vc__session *s, const struct vc__frame *f,
 /* --- between the files of the session ------------------------------------ */
 
 /* The slot's request, a long one, gets its reply, perhaps before all of its
- * parts were sent: those left are not sent. Returns false if out of memory.
- * Called by the holder, for a REPLY. */
+ * parts were sent: those left are not sent, if the peer allows that. Returns
+ * false if out of memory for the CANCEL. Called by the holder, for a REPLY. */
 bool vc__session_request_stop(struct vc__session *s, uint16_t slot);
 
 /* Frees a slot whose reply has come, or the last part of one that is dropped.
