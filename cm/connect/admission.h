@@ -85,8 +85,9 @@ vc__admission_shed(struct vc__admission *a, uint64_t now)
     atomic_store_explicit(&a->shed, now, memory_order_relaxed);
 }
 
-/* The link's first packet was good: it is no longer half-open. Any thread: the
- * holder of the link's engine. */
+/* The link's first packet was good: it is no longer half-open. Called by
+ * on_trusted() of rpc/server/server_link.c. Any thread: the holder of the
+ * link's engine. */
 void vc__admission_trust(struct vc__admission *a);
 
 /* The link has ended or never came up. `trusted` is true if

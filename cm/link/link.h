@@ -158,7 +158,7 @@ struct vc__link {
 
 /* Initialises a link of this context and its engine in the caller's memory.
  * `wire` is zeroed memory of the transport's wire_size; its options are set to
- * the defaults. */
+ * the defaults. Called when a pool or server makes a link. */
 void vc__link_init(struct vc__link *link, struct vc__context *context,
                    void *wire, const struct vc__link_ops *ops,
                    uint32_t timeout_ms);

@@ -67,7 +67,8 @@ vc__listener_reject(struct vc__engine *engine, const struct vc__incoming *in,
 }
 
 /* Called by the ear, on the holder, for each connect request. Passes a good
- * hello to l->request(), and rejects all others. */
+ * hello to l->request(), unless this end lacks something for the link
+ * (in->lack); rejects all others. */
 static void
 listener_on_request(struct vc__ear *ear, const struct vc__incoming *in,
                     const void *data, size_t len)

@@ -68,7 +68,7 @@ void vc__client_start(struct vc__client *c, struct vc__request *r);
 bool vc__client_abandon(struct vc__client *c, struct vc__request *r,
                         enum vc_outcome *outcome);
 
-/* --- for the pool, under its lock, except vc__client_add() -------------- */
+/* --- under the pool's lock; the last two, of streams, without it --------- */
 
 /* Sends as many waiting requests as possible. The caller must push the links
  * afterwards. Those for which there is no session or memory go to

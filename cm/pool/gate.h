@@ -41,7 +41,9 @@ struct vc__gate {
 };
 
 /* Adds a gate, whose changed() is set, to its pool, in state WAITS. Calls
- * changed(). Any thread, without the pool's lock. */
+ * changed(). Called when a channel is opened or gets servers, by the watch of a
+ * server's health and by vc__twins_follow(). Any thread, without the pool's
+ * lock. */
 void vc__gate_begin(struct vc__gate *g, struct vc__pool *pool);
 /* Removes it: changed() is not called any more. Its clients have no requests
  * that wait, or are closed. Holder, without locks. */

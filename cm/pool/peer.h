@@ -64,8 +64,8 @@ struct vc__peer {
 };
 
 /* Makes the peer that this link leads to. The pool has it, until
- * vc__peer_free(). NULL if out of memory. Holder, when a link comes up that
- * leads to no present peer. */
+ * vc__peer_free(). NULL if out of memory. Called by peer_for(), when a link
+ * comes up that leads to no present peer. Holder. */
 struct vc__peer *vc__peer_new(struct vc__pool *pool,
                               const struct vc__link *link);
 /* Frees a peer without links, and its sessions, whose requests have been taken

@@ -232,9 +232,9 @@ service_refused(struct vc__pool *p, struct cds_list_head *waiting,
     vc__pool_attempt(p);
 }
 
-/* For pool_refused() and pool_failed(), under the lock: the lost peer cannot be
- * reached again. Takes out requests that it may have seen; *error then also
- * says how it was lost. */
+/* For pool_refused() and pool_failed(), under the lock: the lost peer, if there
+ * is one, cannot be reached again. Drops it, and takes out requests that it may
+ * have seen; *error then also says how it was lost. */
 static void
 peer_give_up(struct vc__pool *p, struct cds_list_head *unknown,
              struct vc__error *error)
@@ -469,7 +469,8 @@ connect_join(struct vc__pool *p, const struct vc_service *service,
 }
 
 /* For vc__pool_connect(), of a pool that leads nowhere: it has waited long
- * enough. False if w is about to be woken. */
+ * enough. True: w has left the list, and has an error. False: w is about to be
+ * woken. */
 static bool
 connect_leave(struct vc__pool *p, struct vc__pool_waiter *w)
 {

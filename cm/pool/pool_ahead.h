@@ -50,7 +50,8 @@ void vc__pool_ahead_follow(struct vc__pool *p, bool was, bool is);
 void vc__pool_ahead_stop(struct vc__pool *p);
 
 /* pool_health.c: true if a link is being made, or there is one, even if it only
- * finds the server (cm/pool/upgrade.c). Under the lock. */
+ * finds the server (cm/pool/upgrade.c). Called before a link is made without a
+ * call, and when the health is published. Under the lock. */
 bool vc__pool_is_busy(const struct vc__pool *p);
 
 #endif
