@@ -82,8 +82,8 @@ bool vc__peer_is(const struct vc__peer *peer, const struct vc__link *link);
 void vc__peer_place(struct vc__peer *peer, const struct vc__link *link);
 
 /* A link of the peer is up: it is added to the peer, and sessions without a
- * link that have calls in progress, or close, continue on the link of the peer
- * that is least busy. Called by link_join(). Holder. */
+ * link that have calls in progress, or close, continue on its least busy link
+ * that takes calls, if there is one. Called by link_join(). Holder. */
 void vc__peer_join(struct vc__peer *peer, struct vc__pool_link *pl);
 
 /* A link of the peer is down: its sessions continue on other links, or wait.

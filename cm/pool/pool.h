@@ -342,7 +342,7 @@ vc__pool_calls(const struct vc__pool *p)
 }
 
 /* A call or stream that this server has answered, or may have seen, has ended
- * with another status than VC_OK, and was not cancelled. Called by
+ * with another status than VC_OK, and was not cancelled here. Called by
  * vc__servers_failed(), on the thread that ends the attempt. */
 static inline void
 vc__pool_call_failed(struct vc__pool *p)
