@@ -23,7 +23,7 @@ round_up(size_t size)
 
 /* Called by vc__arena_init(), arena_grow() and large_alloc(). Returns a chunk
  * of at least size bytes, which the caller adds to its arena; NULL without
- * memory. */
+ * memory, or if the account allows no more. */
 static struct vc__arena_chunk *
 chunk_new(struct vc__account *account, size_t size)
 {
@@ -89,9 +89,9 @@ next_double(struct vc__arena *a)
     a->next = a->next < CHUNK_MAX / 2 ? a->next * 2 : CHUNK_MAX;
 }
 
-/* Called by alloc_beyond(): adds a chunk. Each is twice the one before, up to
- * CHUNK_MAX, but no larger than what may still be taken: so little room is lost
- * at the end of chunks. Returns 0, or -1 without memory. */
+/* Called by alloc_beyond(): adds a chunk of a->next bytes, but no larger than
+ * what may still be taken: so little room is lost at the end of chunks. Returns
+ * 0, or -1 as chunk_new() without memory. */
 static int
 arena_grow(struct vc__arena *a)
 {
@@ -109,8 +109,8 @@ arena_grow(struct vc__arena *a)
 }
 
 /* Called by alloc_beyond(). A piece that is larger than the next chunk gets a
- * chunk of its own; the rest of the present chunk stays in use. NULL without
- * memory. */
+ * chunk of its own, which is returned; the rest of the present chunk stays in
+ * use. NULL as chunk_new() without memory. */
 static void *
 large_alloc(struct vc__arena *a, size_t piece)
 {
@@ -127,8 +127,8 @@ large_alloc(struct vc__arena *a, size_t piece)
 }
 
 /* The slow path of vc__arena_alloc(), kept out of it: the piece does not fit,
- * or is 0 as its size has overflowed. NULL without memory, or beyond the
- * cap. */
+ * or is 0 as its size has overflowed. Returns the piece; NULL without memory,
+ * beyond the cap, or if it is 0. */
 static __attribute__((noinline)) void *
 alloc_beyond(struct vc__arena *a, size_t piece)
 {
@@ -157,10 +157,10 @@ vc__arena_alloc(struct vc__arena *a, size_t size)
     return p;
 }
 
-/* a->allocator.alloc(): called by protobuf-c and by rpc/codec/fast_codec.c for
- * a request, on the holder, and for the copy of a reply of rpc/protobuf_c, on
- * any thread. Messages for the program have reply_alloc(). NULL as
- * vc__arena_alloc(). */
+/* a->allocator.alloc(): called by protobuf-c, by rpc/codec/fast_codec.c or by
+ * the unpack() of a type, for a request on the holder, and for the copy of a
+ * reply of rpc/protobuf_c on any thread. Messages for the program have
+ * reply_alloc(). Returns as vc__arena_alloc(). */
 static void *
 arena_allocator_alloc(void *arena, size_t size)
 {

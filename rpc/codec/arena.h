@@ -53,12 +53,12 @@ int vc__arena_init(struct vc__arena *a, size_t first, size_t cap);
 void vc__arena_fini(struct vc__arena *a);
 
 /* Drops every allocation; only the first chunk stays allocated. Called by
- * vc__arena_reset(), which every other file calls instead. */
+ * vc__arena_reset(), which every other file calls instead, on its thread. */
 void vc__arena_shrink(struct vc__arena *a);
 
 /* Drops every allocation, as vc__arena_shrink(). False if the arena had nothing
- * but the first chunk. Called by vc__call_release() and reply_pack() on the
- * holder, by vc__reply_give() on any thread, and by vc__arena_fini(). */
+ * but the first chunk, else true. Called by vc__call_release() and reply_pack()
+ * on the holder, by vc__reply_give() on any thread, and by vc__arena_fini(). */
 static inline bool
 vc__arena_reset(struct vc__arena *a)
 {
@@ -75,13 +75,14 @@ vc__arena_reset(struct vc__arena *a)
 size_t vc__arena_taken(const struct vc__arena *a);
 
 /* Changes the cap, which counts from the last reset. Called by
- * vc__reply_take() for a reply from the stock. */
+ * vc__reply_take() for each reply that it takes, also for a new one. */
 void vc__arena_set_cap(struct vc__arena *a, size_t cap);
 
 /* Returns size bytes aligned for any type, not zeroed; NULL if that would
- * exceed the cap or memory is short. A size of 0 also gives a pointer. Called
- * for messages that are unpacked, by the allocators, and by rpc/server for what
- * belongs to a call, on the holder or the thread that has the call. */
+ * exceed the cap, or the memory that the account allows, or memory is short. A
+ * size of 0 also gives a pointer. Called by the allocators for messages that
+ * are unpacked, on the thread that unpacks, and by rpc/server for what belongs
+ * to a call, on the holder or the thread that has the call. */
 void *vc__arena_alloc(struct vc__arena *a, size_t size);
 
 #endif

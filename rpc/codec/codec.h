@@ -26,18 +26,19 @@ struct vc__packing {
     bool plain; /* rpc/codec/fast_codec.h */
 };
 
-/* Measures a program's message, and sets *packing. False if it cannot be
- * packed: a required field is not set, or a pointer is NULL. Called before a
- * message is sent: by rpc/codec/outgoing.[ch], vc__reply_measure(),
+/* Measures a program's message: true with *packing set. False if it cannot be
+ * packed: a required field is not set, a pointer is NULL, or a message in it is
+ * not initialised. Called before a message is sent: by
+ * rpc/codec/outgoing.[ch], vc__reply_measure(),
  * vc__channel_intercept_request() and reply_copy(). */
 bool vc__codec_measure(const struct vc_message_type *type, const void *message,
                        struct vc__packing *packing);
 
 /* Packs a message that was measured and has not changed since, into `out`,
  * which has packing->size bytes. Called when the link sends a request or a
- * reply (call_write(), reply_write()), or before, for those in parts
- * (long_new(), reply_pack()), for messages of streams (message_send()), and by
- * vc__outgoing_pack(). */
+ * reply (call_write(), reply_write()); before that for those in parts, and for
+ * requests that must outlive the program's message (long_new(), reply_pack());
+ * for messages of streams (message_send()); and by vc__outgoing_pack(). */
 void vc__codec_pack(const struct vc_message_type *type,
                     const struct vc__packing *packing, const void *message,
                     uint8_t *out);
@@ -45,9 +46,10 @@ void vc__codec_pack(const struct vc_message_type *type,
 /* Checks len bytes from a peer and unpacks them into memory of the allocator,
  * at most `memory` bytes. Returns the message, which is freed with that memory.
  * NULL with *fault set if they are no message of this type or need too much
- * memory. Called for a request or a reply on the holder, for a message of a
- * stream when the program takes it, and by reply_copy() of rpc/protobuf_c on
- * the thread of the closure. */
+ * memory, or if memory is short. Called for a request or a reply on the holder;
+ * for a message of a stream on the thread of vc_stream_receive(), or as a
+ * handler before on_message(); and by reply_copy() of rpc/protobuf_c on the
+ * thread of the closure. */
 extern const char vc__codec_no_memory[]; /* fault->what if memory is short */
 void *vc__codec_unpack(const struct vc_message_type *type,
                        ProtobufCAllocator *allocator, size_t memory,

@@ -6,8 +6,8 @@
  * them. Packing first computes the length, which is always needed, and whether
  * the message is plain.
  *
- * All static functions are pure, too, and run on the thread of
- * vc__fast_unpack() or, from varint_size() on, of vc__fast_size() and
+ * All static functions are pure but for the allocator, too, and run on the
+ * thread of vc__fast_unpack() or, from varint_size() on, of vc__fast_size() and
  * vc__fast_pack(). Those that read return false if the message is malformed,
  * not plain, or over its memory: then vc__fast_unpack() leaves it to the slow
  * path. Those that store return false if the allocator has no memory. */
@@ -51,7 +51,7 @@ fast_codec_take(struct reader *r, size_t bytes)
     return true;
 }
 
-/* Called by fast_codec_varint() for more than one byte. Reads a varint of at
+/* Called by fast_codec_varint() unless the varint has one byte. Reads one of at
  * most max bytes; one of more than 64 bits is not plain. */
 static bool
 varint_long(struct reader *r, unsigned max, uint64_t *value)
@@ -92,8 +92,8 @@ fast_codec_fixed(struct reader *r, unsigned size, uint64_t *value)
     return true;
 }
 
-/* Called by member_read(). Returns the field with this number, or NULL; fields
- * come in order. */
+/* Called by member_read(). Returns the field with this number; NULL if there is
+ * none, or if it comes twice or out of order. */
 static const ProtobufCFieldDescriptor *
 field_find(struct reader *r, uint64_t number)
 {
@@ -129,7 +129,7 @@ fast_codec_block(struct reader *r, struct value *v)
 }
 
 /* Called by member_read(). Reads the value of v->field; false also if this wire
- * type is not that of the field. */
+ * type is not that of the field, or the field is a message. */
 static bool
 value_read(struct reader *r, struct value *v, unsigned wire)
 {

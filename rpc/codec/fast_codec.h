@@ -2,11 +2,12 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The fast path for plain messages, which most are. A plain message has a few
- * fields, each once and in the order of their numbers, none of them repeated or
- * a message. It is checked and unpacked in one pass, for a third of what the
- * check (rpc/codec/validate.h) and protobuf_c_message_unpack() cost together,
- * and packed for half of what protobuf-c takes. Other messages are left to
- * those two, which also report what is wrong. Pure, any thread.
+ * fields, each once and in the order of their numbers, none of them required,
+ * repeated, in a oneof or a message. It is checked and unpacked in one pass,
+ * for a third of what the check (rpc/codec/validate.h) and
+ * protobuf_c_message_unpack() cost together, and packed for half of what
+ * protobuf-c takes. Other messages are left to those two, which also report
+ * what is wrong. Pure but for the allocator. Any thread.
  *
  * Called by: codec.c (all). */
 #ifndef VC_RPC_PLAIN_H

@@ -56,10 +56,11 @@ vc__outgoing_is_of(const struct vc_message_type *type, const void *message)
            vc__outgoing_is_copy(type->desc, m->descriptor);
 }
 
-/* Measures a message. False if vc__outgoing_measure() would refuse it, with
- * this peer_max and without a limit of the method. So a caller needs a struct
- * vc__outgoing only in that case. Called for a request by rpc/client/attempt.c,
- * and for a message of a stream by stream_send_measure(). */
+/* Measures a message: true with *packing set. False if vc__outgoing_measure()
+ * would refuse it, with this peer_max and without a limit of the method. So a
+ * caller needs a struct vc__outgoing only in that case. Called for a request by
+ * rpc/client/attempt.c, and for a message of a stream by
+ * stream_send_measure(). */
 static inline bool
 vc__outgoing_fits(const struct vc_message_type *type, const void *message,
                   size_t peer_max, struct vc__packing *packing)
@@ -71,8 +72,9 @@ vc__outgoing_fits(const struct vc_message_type *type, const void *message,
 
 /* Measures a message. VC_INVALID_ARGUMENT if it is NULL or of another type, or
  * cannot be packed: a required field is not set, or a pointer is NULL.
- * Otherwise as vc__outgoing_check(). Errors are set by vc__fail(). Called where
- * vc__outgoing_fits() has returned false, and by call_pack()
+ * Otherwise as vc__outgoing_check(). Errors are set by vc__fail(). Called by
+ * attempt_message_refuse() and stream_send_message_refuse() when
+ * vc__outgoing_fits() was false, and by call_pack()
  * (rpc/client/stream_open.c). */
 enum vc_status vc__outgoing_measure(const struct vc__outgoing *o,
                                     const struct vc_message_type *type,

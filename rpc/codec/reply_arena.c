@@ -25,8 +25,9 @@ struct front {
 #define CHUNK     4096
 #define STOCK_MAX 64
 
-/* r->allocator.alloc(): called by protobuf-c, and by rpc/codec/fast_codec.c, on
- * the thread that unpacks the message. NULL beyond the cap or without
+/* r->allocator.alloc(): called by protobuf-c, by rpc/codec/fast_codec.c or by
+ * the unpack() of a type, on the thread that unpacks the message. Returns size
+ * bytes, the first ones after a struct front; NULL beyond the cap or without
  * memory. */
 static void *
 reply_alloc(void *data, size_t size)
@@ -86,8 +87,8 @@ vc__replies_fini(struct vc__replies *rs)
     pthread_mutex_destroy(&rs->lock);
 }
 
-/* Called by vc__reply_take() when none is in stock. Returns a new reply, the
- * caller's; NULL without memory. */
+/* Called by vc__reply_take() when there is no spare reply and none in stock.
+ * Returns a new reply, the caller's; NULL without memory. */
 static struct vc__reply *
 reply_make(struct vc__replies *rs, size_t memory)
 {
@@ -175,8 +176,9 @@ vc__reply_give(struct vc__reply *r)
         reply_destroy(r);
 }
 
-/* Also called by rpc/client, rpc/stream and rpc/protobuf_c, for messages that
- * the program does not get. */
+/* Also called by rpc/client and rpc/stream for messages that the program does
+ * not get, and by pending_end() (rpc/protobuf_c) when the closure has
+ * returned. */
 void
 vc_message_free(void *message)
 {

@@ -39,19 +39,21 @@ struct vc__reply {
 };
 
 /* Called by vc_runtime_new() when a runtime is made, and by vc_runtime_free().
- * fini frees the replies in stock. */
+ * fini frees the spare reply and those in stock. */
 void vc__replies_init(struct vc__replies *rs);
 void vc__replies_fini(struct vc__replies *rs);
 
-/* Takes an empty reply that may use `memory` bytes; NULL if memory is short.
- * The caller owns it, until vc__reply_give(). A message that is unpacked with
- * its allocator is freed by vc_message_free(), which gives the reply back.
- * Called by those who unpack replies and messages of streams:
- * attempt_reply_unpack(), stream_client_reply_unpack(), vc__stream_unpack(). */
+/* Returns an empty reply that may use `memory` bytes: the spare one, one of the
+ * stock or a new one; NULL if memory is short. The caller owns it, until
+ * vc__reply_give(). A message that is unpacked with its allocator is freed by
+ * vc_message_free(), which gives the reply back. Called by those who unpack
+ * replies and messages of streams: attempt_reply_unpack(),
+ * stream_client_reply_unpack(), vc__stream_unpack(). */
 struct vc__reply *vc__reply_take(struct vc__replies *rs, size_t memory);
 
-/* Gives a reply back to the stock, of which one is freed if it is full: called
- * if no message could be unpacked, and by vc_message_free() for the others. */
+/* Drops what a reply has allocated and makes it the spare one. The one that was
+ * spare goes to the stock, or is freed if that is full. Called if no message
+ * could be unpacked, and by vc_message_free() for the others. */
 void vc__reply_give(struct vc__reply *r);
 
 #endif

@@ -6,11 +6,10 @@
  * Refuses what unpacking would fail on, and counts what it would allocate.
  * "Unpack" in the comments is that function. The check is stricter: a bool is a
  * varint, and https://protobuf.dev/programming-guides/encoding/ is followed.
- * vc__message_is_good() calls check_level(), which calls itself for
- * sub-messages. All other static functions are steps of that, on the same
- * thread. Those that return a text return NULL if all is well. validate_take()
- * and take_*() return false if the memory would pass the limit; take_member()
- * also if no slabs are left. */
+ * vc__message_is_good() calls check_level(). All other static functions are
+ * steps of that, on the same thread. Those that return a text return NULL if
+ * all is well. validate_take() and take_*() return false if the memory would
+ * pass the limit; take_member() also if no slabs are left. */
 #include "rpc/codec/validate.h"
 
 #include <limits.h>
@@ -93,7 +92,8 @@ static const char bad_varint[] = "varint is longer than 10 bytes or truncated";
 /* member_next() calls tag_next(), which moves s to the value, and value_next().
  * That calls length_next(), fixed_next() or varint_next(). All fill in *m. */
 
-/* Returns the bytes of the varint at s; 0: it is cut, or longer than max. */
+/* For X_next() and count_varints(): returns the bytes of the varint at s; 0: it
+ * is cut, or longer than max. */
 static size_t
 varint_look(const struct span *s, size_t max, uint64_t *value)
 {
@@ -190,7 +190,7 @@ value_next(struct span *s, struct member *m)
     }
 }
 
-/* Reads the next member of s into *m; returns NULL, or what is wrong. */
+/* For check_level() and fields_given(): reads the next member of s into *m. */
 static const char *
 member_next(struct span *s, struct member *m)
 {
@@ -336,9 +336,9 @@ required_missing(const ProtobufCMessageDescriptor *desc, struct span s)
 
 /* --- the walk --- */
 
-/* check_level() calls check_member() for each member, that check_field() if the
- * field is known, that check_packed() or check_value(), and that
- * check_submessage() for a message. */
+/* check_level() checks a message and sets *joint. It calls check_member() for
+ * each member, that check_field() if the field is known, that check_packed() or
+ * check_value(), and that check_submessage(), which calls check_level(). */
 
 static const char *check_level(struct check *c,
                                const ProtobufCMessageDescriptor *desc,
@@ -504,8 +504,8 @@ check_member(struct check *c, struct level *l, const struct member *m)
     return wrong;
 }
 
-/* Keeps the first fault, that of the innermost message: the messages around it
- * report the same, but the fault is not in them. Returns `what`. */
+/* For check_level() and vc__message_is_good(): keeps the first fault, which is
+ * in the innermost message, not in those around it. Returns `what`. */
 static const char *
 wrong_in(const struct check *c, const ProtobufCMessageDescriptor *desc,
          const ProtobufCFieldDescriptor *field, const char *what)

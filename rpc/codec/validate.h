@@ -41,10 +41,10 @@ struct vc__message_fault {
  * groups; strings are UTF-8 without NUL (C could not hold it); required fields
  * without a default are present. A sub-message that is given twice is merged,
  * as protobuf demands, and the merge counts as memory; with a oneof in it it is
- * refused, as protobuf-c fails to merge these. False with *fault set, for
- * VC_INVALID_ARGUMENT, if the check fails. If memory is not NULL, *memory
- * receives, only on success, an upper bound of what unpacking will allocate
- * from an arena (rpc/codec/arena.h). Called by vc__codec_unpack(). */
+ * refused, as protobuf-c fails to merge these. False with *fault set if the
+ * check fails, else true. If memory is not NULL, *memory receives, only on
+ * success, an upper bound of what unpacking will allocate from an arena
+ * (rpc/codec/arena.h). Called by vc__codec_unpack(). */
 bool vc__message_is_good(const ProtobufCMessageDescriptor *desc,
                          const uint8_t *data, size_t len,
                          const struct vc__message_limits *limits,

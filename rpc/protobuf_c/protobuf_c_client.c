@@ -79,8 +79,9 @@ runs_here(const struct stub *s)
 
 /* --- the service ------------------------------------------------------- */
 
-/* Drops a reference; the last one frees the stub. Called by pending_end(),
- * pending_started() and stub_destroy(), with the lock; releases it. */
+/* Drops a reference and wakes stub_destroy(); the last one frees the stub.
+ * Called by pending_end(), pending_started() and stub_destroy(), on their
+ * threads, with the lock; releases it. */
 static void
 stub_put(struct stub *s)
 {
@@ -128,9 +129,10 @@ closure_run(const struct pending *p, const ProtobufCMessage *reply)
     innermost = run.outer;
 }
 
-/* Ends a call and frees *p and the reply. Called by on_done(), or by end_told()
- * on the thread that runs closures. If there is no reply, the error is this
- * thread's last. True if this function has called the closure. */
+/* Ends a call: calls its closure, unless stub_destroy() has, and frees *p and
+ * the reply. Called by on_done() and end_told(), on their threads. If there is
+ * no reply, the error is this thread's last. True if this function has called
+ * the closure. */
 static bool
 pending_end(struct pending *p, void *reply)
 {
@@ -148,8 +150,8 @@ pending_end(struct pending *p, void *reply)
     return mine;
 }
 
-/* done() of a call without a queue (vc_async_done): on a thread that advances
- * the runtime. */
+/* done() of a call without a queue (vc_async_done): async_call_deliver() calls
+ * it as a handler, on the holder, which has released the engine. */
 static void
 on_done(enum vc_status status, void *reply, void *arg)
 {
@@ -217,8 +219,9 @@ pending_started(struct stub *s, struct pending *unborn)
     free(unborn);
 }
 
-/* Called by stub_invoke(). On VC_OK the call's end runs the closure, perhaps
- * already. Otherwise the caller must; the error is the thread's last. */
+/* Called by stub_invoke(), on any thread. On VC_OK the call's end runs the
+ * closure, perhaps already, or stub_destroy() does. Otherwise the caller must;
+ * the error is the thread's last. */
 static enum vc_status
 protobuf_c_client_call(struct stub *s, unsigned method,
                        const ProtobufCMessage *input, ProtobufCClosure closure,
@@ -286,7 +289,8 @@ pending_cancel(struct stub *s, struct pending *p)
 }
 
 /* The service's destroy(), which the program calls by
- * protobuf_c_service_destroy(), on any thread, also inside a closure. Waits for
+ * protobuf_c_service_destroy(), on any thread, also inside a closure. Cancels
+ * the calls that have not ended and calls their closures, with NULL. Waits for
  * closures that run on other threads. */
 static void
 stub_destroy(ProtobufCService *service)
@@ -383,8 +387,9 @@ vc_closures_new(struct vc_runtime *runtime, struct vc_closures **closures)
 }
 
 /* Called by vc_closures_run() and vc_closures_free(), on the program's thread,
- * with the end of a call: runs its closure. False if the closure was called
- * before, when the service was destroyed. */
+ * with the end of a call: sets the error of one that has failed as this
+ * thread's last, and runs its closure. False if the closure was called before,
+ * when the service was destroyed. */
 static bool
 end_told(struct vc_closures *c, const struct vc_completion *end)
 {
@@ -399,8 +404,8 @@ end_told(struct vc_closures *c, const struct vc_completion *end)
     return pending_end(end->tag, end->reply);
 }
 
-/* Called by vc_closures_run(). Returns the milliseconds until then, rounded up;
- * VC_NO_DEADLINE if there is no limit. */
+/* Called by vc_closures_run(). Returns the milliseconds until then, rounded up,
+ * 0 if it is past; VC_NO_DEADLINE if there is no limit. */
 static uint32_t
 protobuf_c_client_ms_left(uint64_t until)
 {
@@ -428,7 +433,8 @@ vc_closures_run(struct vc_closures *c, uint32_t timeout_ms)
     return status;
 }
 
-/* -1 if c is no such queue, with the thread's last error. */
+/* -1, with the thread's last error, if c is no such queue, or if there is no
+ * descriptor for it. */
 int
 vc_closures_fd(struct vc_closures *c)
 {
@@ -439,8 +445,8 @@ vc_closures_fd(struct vc_closures *c)
     return vc_completions_fd(c->queue);
 }
 
-/* Waits for the calls that are under way: they were cancelled when their
- * service was destroyed. */
+/* Waits for the calls that are under way, and advances the runtime meanwhile:
+ * they were cancelled when their service was destroyed. */
 void
 vc_closures_free(struct vc_closures *c)
 {

@@ -136,7 +136,7 @@ has_function(const struct served *s, unsigned index)
 }
 
 /* Runs the service's method. Called by vc__protobuf_c_run() and run_in_turn()
- * on the handler's thread, and by protobuf_c_server_turn_run(). */
+ * on the handler's thread, and by protobuf_c_server_turn_run() on its own. */
 static void
 protobuf_c_server_invoke(const struct served *s, const struct vc_call *call,
                          ProtobufCClosure closure, void *closure_data)
@@ -161,7 +161,7 @@ turn_come(struct vc__task *task)
 }
 
 /* Called by run_in_turn(). True: the call has the turn. False: another call has
- * it, and will pass it on to this one. */
+ * it; this one is put in the list, and gets the turn from the one before. */
 static bool
 turn_take(struct served *s, struct turn *t)
 {
@@ -181,8 +181,8 @@ turn_take(struct served *s, struct turn *t)
 }
 
 /* Called by run_in_turn() and protobuf_c_server_turn_run(), on the thread that
- * had the turn: its method has returned, or was not run. Gives the turn to the
- * next call. */
+ * had the turn: its method has returned, or was not run. Posts the task of the
+ * next call, which has the turn now; if there is none, the turn is free. */
 static void
 turn_pass(struct served *s)
 {

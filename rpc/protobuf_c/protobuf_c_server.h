@@ -12,8 +12,9 @@
 /* The run function of every method in a table of
  * rpc/protobuf_c/protobuf_c_table.h, whose method_fill() sets it. Called by
  * vc__call_method() (rpc/server/server_handler.h), on the handler's thread.
- * Returns VC__LATER: the call ends when its closure was called. Other statuses
- * end it at once: the method is NULL, or memory is short. */
+ * Returns VC__LATER: the call ends when its closure was called, and its method
+ * and its handler have returned. Other statuses end it at once: the method is
+ * NULL, or memory is short. */
 vc_method_run vc__protobuf_c_run;
 
 #endif

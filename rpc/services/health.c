@@ -3,8 +3,9 @@
  *
  * grpc.health.v1.Health, a service like any other: except for errors and
  * handles it uses only the public interface. The functions of
- * verbcall/health.h: any thread. The handlers, and the callbacks of Watch, run
- * on any thread that runs handlers, and share the state with them under "the
+ * verbcall/health.h: any thread. The handlers run on the handler's thread: the
+ * holder, which has released the engine, or a thread of the crew. The callbacks
+ * of Watch run as handlers, on the former. All share the state under "the
  * lock", that of struct vc_health. */
 #include <verbcall/health.h>
 
@@ -72,8 +73,8 @@ word_of(struct vc_health *h, const char *name)
 
 /* --- Check ------------------------------------------------------------- */
 
-/* The handler of Check, on any thread that runs handlers. VC_OK with *reply, or
- * VC_NOT_FOUND. */
+/* The handler of Check, on the handler's thread. VC_OK with *reply, or
+ * VC_NOT_FOUND for a name without a state. */
 static enum vc_status
 health_check(struct vc_call *call,
              const Grpc__Health__V1__HealthCheckRequest *request,
@@ -133,9 +134,10 @@ watcher_step_of(const struct watcher *w)
     return w->health->stopped ? WATCHER_END : WATCHER_REST;
 }
 
-/* Called with the lock, when the watcher has changed, by watchers_take() and
- * watcher_wake(). True: this thread is the owner now, and must call
- * watcher_run() without the lock. */
+/* Called with the lock, when the watcher may have changed, by watchers_take()
+ * and watcher_wake(). True: this thread is the owner now, and must call
+ * watcher_run() without the lock. False: another thread is, or there is nothing
+ * to do. */
 static bool
 watcher_take(struct watcher *w)
 {
@@ -147,9 +149,9 @@ watcher_take(struct watcher *w)
 
 /* Called by watcher_run(), the owner: returns the next step. If nothing is left
  * to do, this thread is not the owner any more, and must not use the watcher.
- * Else *word is what to send, or *over why the client no longer watches. The
- * watcher counts as full until the message is accepted: on_writable() may run
- * before watcher_send() has the lock again. */
+ * Else *word is what to send, or *over why the client no longer watches, VC_OK
+ * after vc_health_stop(). The watcher counts as full until the message is
+ * accepted: on_writable() may run before watcher_send() has the lock again. */
 static enum watcher_step
 watcher_next(struct watcher *w, status_word *word, enum vc_status *over)
 {
@@ -189,8 +191,8 @@ watcher_send(struct watcher *w, status_word word)
 }
 
 /* Called by watchers_run(), watcher_wake() and health_watch(), on the owner's
- * thread, without the lock. Sends the newest status, or ends the call, which
- * frees the watcher. */
+ * thread, without the lock. Sends the newest status, or ends the call; then
+ * watcher_on_end() frees the watcher. */
 static void
 watcher_run(struct watcher *w)
 {
@@ -248,7 +250,8 @@ watchers_take(struct vc_health *h)
 }
 
 /* Called by watcher_on_writable() and watcher_on_cancel() with the lock, which
- * it releases: the watcher has changed. */
+ * it releases: the watcher has changed. Calls watcher_run() if this thread is
+ * the owner now. */
 static void
 watcher_wake(struct watcher *w)
 {
@@ -259,7 +262,7 @@ watcher_wake(struct watcher *w)
         watcher_run(w);
 }
 
-/* on_writable() of the stream, on a thread that advances the runtime. */
+/* on_writable() of the stream, as a handler: there is room for a status. */
 static void
 watcher_on_writable(watch_stream *stream, void *arg)
 {
@@ -271,9 +274,9 @@ watcher_on_writable(watch_stream *stream, void *arg)
     watcher_wake(w);
 }
 
-/* on_cancel() of the stream, on a thread that advances the runtime. An owner on
- * another thread may have ended the call already; but on_end() runs only after
- * this. */
+/* on_cancel() of the stream, as a handler: the client no longer watches. An
+ * owner on another thread may have ended the call already; but on_end() runs
+ * only after this. */
 static void
 watcher_on_cancel(watch_stream *stream, enum vc_status status, void *arg)
 {
@@ -297,8 +300,8 @@ watcher_leave(struct watcher *w)
     free(w);
 }
 
-/* on_end() of the stream, on a thread that advances the runtime: frees the
- * watcher. */
+/* on_end() of the stream, as a handler, when the owner has ended the call:
+ * frees the watcher. */
 static void
 watcher_on_end(watch_stream *stream, enum vc_status status, void *arg)
 {
@@ -351,9 +354,9 @@ watcher_enter(struct watcher *w)
     return enters;
 }
 
-/* The handler of Watch, on any thread that runs handlers: makes a watcher and
- * sends the first status. The watch ends only by an error. Returns what
- * vc_call_later() does, or the error of a call that cannot watch. */
+/* The handler of Watch, on the handler's thread: makes a watcher and sends the
+ * first status. The watch ends only by an error. Returns what vc_call_later()
+ * does, or the error of a call that cannot watch. */
 static enum vc_status
 health_watch(struct vc_call *call,
              const Grpc__Health__V1__HealthCheckRequest *request,
@@ -404,8 +407,8 @@ state_new(const char *name)
 }
 
 /* Called with the lock by vc_health_set(); and by health_new(), before another
- * thread has h. Sets the state of the name, perhaps a new one. False without
- * memory, or when there are VC_HEALTH_MAX names. */
+ * thread has h. Sets the state of the name, perhaps a new one, and returns
+ * true. False without memory, or when there are VC_HEALTH_MAX other names. */
 static bool
 state_put(struct vc_health *h, const char *name, bool serving)
 {

@@ -4,8 +4,9 @@
  * verbcall.reflection.v1.Reflection: lists the server's services in the order
  * of their names. Replies point to the services' own tables, which outlive the
  * server. Any thread calls vc_reflection_add(). The handlers and all other
- * functions run on any thread that runs handlers; they find services without a
- * lock (rpc/server/service.h). What they allocate belongs to the call. */
+ * functions run on the handler's thread: the holder, which has released the
+ * engine, or a thread of the crew. They find services without a lock
+ * (rpc/server/service.h). What they allocate belongs to the call. */
 #include <verbcall/reflection.h>
 
 #include <stdlib.h>
@@ -115,8 +116,8 @@ by_name(const void *a, const void *b)
     return strcmp((*x)->name, (*y)->name);
 }
 
-/* The handler of List, on any thread that runs handlers. VC_OK with *reply, or
- * VC_RESOURCE_EXHAUSTED. */
+/* The handler of List, on the handler's thread. VC_OK with *reply, or
+ * VC_RESOURCE_EXHAUSTED without memory. */
 static enum vc_status
 reflection_list(struct vc_call *call,
                 const Verbcall__Reflection__V1__ListRequest *request,
@@ -170,7 +171,7 @@ service_of(struct vc_server *server, const char *symbol)
     return service;
 }
 
-/* The handler of File, on any thread that runs handlers. VC_OK with *reply,
+/* The handler of File, on the handler's thread. VC_OK with *reply,
  * VC_NOT_FOUND, or VC_FAILED_PRECONDITION for a service without its file. */
 static enum vc_status
 reflection_file(struct vc_call *call,
