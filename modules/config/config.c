@@ -3,7 +3,7 @@
  *
  * See config.h. config_parse() calls the static functions, directly or not;
  * those that read a value return false with a fault (config_reader.h), and true
- * also if the value is not there. Any thread. */
+ * also if the value is not there. On the thread of config_parse(), any. */
 #include "modules/config/config.h"
 
 #include <stdio.h>
@@ -19,8 +19,8 @@
 
 /* --- parts of the whole -------------------------------------------------- */
 
-/* retryThrottling: both of its fields must be there. Of the ratio three digits
- * after the point count, as in gRPC. */
+/* For whole_config_read(): retryThrottling. Both of its fields must be there.
+ * Of the ratio three digits after the point count, as in gRPC. */
 static bool
 throttling_read(struct vc__config_reader *r, const struct vc__config_at *at)
 {
@@ -47,8 +47,8 @@ throttling_read(struct vc__config_reader *r, const struct vc__config_at *at)
     return true;
 }
 
-/* healthCheckConfig: health is watched by an option of the channel only, so a
- * serviceName is a fault. */
+/* For whole_config_read(): healthCheckConfig. Health is watched by an option of
+ * the channel only, so a serviceName is a fault. */
 static bool
 health_check_read(struct vc__config_reader *r, const struct vc__config_at *at)
 {
@@ -63,7 +63,8 @@ health_check_read(struct vc__config_reader *r, const struct vc__config_at *at)
                            "remove this");
 }
 
-/* All of the text, which must be an object: its parts one after the other. */
+/* For config_parse(): reads all of the text, which must be an object: its parts
+ * one after the other, into r->config. False after the first fault. */
 static bool
 whole_config_read(struct vc__config_reader *r,
                   const struct vc__config_at *whole)
@@ -83,8 +84,8 @@ whole_config_read(struct vc__config_reader *r,
 
 /* --- the module's functions ---------------------------------------------- */
 
-/* free() of the module; also for config_parse() when it fails. NULL is
- * allowed. */
+/* free() of the module: vc__config_module_free() calls it, on any thread; also
+ * for config_parse() when it fails. NULL is allowed. */
 static void
 parsed_free(struct vc__service_config *config)
 {
@@ -99,7 +100,7 @@ parsed_free(struct vc__service_config *config)
     free(config);
 }
 
-/* Writes to `why` what jansson has found wrong. */
+/* For config_parse(): writes to `why` what jansson has found wrong. */
 static void
 syntax_fail(char *why, const json_error_t *error)
 {
@@ -107,9 +108,9 @@ syntax_fail(char *why, const json_error_t *error)
              error->column, error->text);
 }
 
-/* parse() of the module: returns the config, which the caller frees by
- * parsed_free(); NULL, with the reason in `why`, if the text is malformed or
- * memory is short. */
+/* parse() of the module: vc__config_module_parse() calls it, on any thread.
+ * Returns the config, which the caller frees by parsed_free(); NULL, with the
+ * reason in `why`, if the text is malformed or too long, or memory is short. */
 static struct vc__service_config *
 config_parse(const char *text, size_t len, char why[VC__SERVICE_CONFIG_WHY])
 {

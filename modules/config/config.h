@@ -4,7 +4,9 @@
  * The module for service configs, on jansson: what it exports. See
  * rpc/client/service_config.h. It uses nothing of the library, so it may also
  * be linked into a program: the library then loads no module. Called by
- * rpc/client/config_module.c, on any thread. */
+ * rpc/client/config_module.c, on any thread that changes the config of a
+ * channel: the one that opens or closes the channel, that of
+ * vc_resolver_config(), or the holder when the config's file has changed. */
 #ifndef VC_CONFIG_H
 #define VC_CONFIG_H
 

@@ -44,8 +44,9 @@ nothing_read(struct vc__config_reader *r, const struct vc__config_at *at)
     return true;
 }
 
-/* For weighted_read(): a period in milliseconds, from `least` to a day, as an
- * option of verbcall/load.h. *out stays as it is if there is none. */
+/* For weighted_read(): a period in milliseconds, as an option of
+ * verbcall/load.h. One below `least` counts as that, one above a day as a day,
+ * with a note. *out stays as it is if there is none. */
 static bool
 load_period_read(struct vc__config_reader *r, const struct vc__config_at *at,
                  const char *name, uint32_t least, uint32_t *out)
@@ -65,7 +66,8 @@ load_period_read(struct vc__config_reader *r, const struct vc__config_at *at,
     return true;
 }
 
-/* For weighted_read(): errorUtilizationPenalty, 0 to 1000, as the option. */
+/* For weighted_read(): errorUtilizationPenalty, as the option. One above 1000
+ * counts as 1000, with a note. *out stays as it is if there is none. */
 static bool
 penalty_read(struct vc__config_reader *r, const struct vc__config_at *at,
              uint32_t *out)
@@ -86,8 +88,8 @@ penalty_read(struct vc__config_reader *r, const struct vc__config_at *at,
     return true;
 }
 
-/* Of weighted_round_robin: what A58 says of load reports. Those out of band are
- * none of ours. */
+/* Of weighted_round_robin: what A58 says of load reports. This library has none
+ * out of band, so a config that enables them is only noted. */
 static bool
 weighted_read(struct vc__config_reader *r, const struct vc__config_at *at)
 {
@@ -108,7 +110,8 @@ weighted_read(struct vc__config_reader *r, const struct vc__config_at *at)
     return penalty_read(r, at, &load->error_penalty);
 }
 
-/* Of least_request: a choiceCount other than 2 is only noted. */
+/* Of least_request: a choiceCount above 2 is only noted; below 2 it is a
+ * fault. */
 static bool
 least_request_read(struct vc__config_reader *r, const struct vc__config_at *at)
 {
@@ -172,8 +175,8 @@ outlier_ms_read(struct vc__config_reader *r, const struct vc__config_at *parent,
     return true;
 }
 
-/* A number up to `most`, where 0 is VC_OUTLIER_NONE. *out stays as it is if
- * there is none. */
+/* For those that read outlier detection: a number up to `most`, where 0 is
+ * VC_OUTLIER_NONE. *out stays as it is if there is none. */
 static bool
 outlier_number_read(struct vc__config_reader *r,
                     const struct vc__config_at *parent, const char *name,
@@ -190,8 +193,9 @@ outlier_number_read(struct vc__config_reader *r,
     return true;
 }
 
-/* A number of servers or calls that are enough: 0 are as many as 1, as without
- * calls nothing is judged. */
+/* For success_rate_read() and failure_read(): a number of servers or calls that
+ * are enough, up to `most`. 0 are as many as 1, as without calls nothing is
+ * judged. */
 static bool
 outlier_least_read(struct vc__config_reader *r,
                    const struct vc__config_at *parent, const char *name,
@@ -291,7 +295,8 @@ static const struct policy {
 
 #define N_POLICIES (sizeof policies / sizeof policies[0])
 
-/* The policy of this name; NULL: there is none. */
+/* For policies_read() and old_read(): returns the policy of this name, of which
+ * upper and lower case are equal; NULL: there is none. */
 static const struct policy *
 policy_find(const char *name)
 {
@@ -320,8 +325,8 @@ policy_accept(struct vc__config_reader *r, const struct vc__config_at *entry,
     return known->read(r, &at);
 }
 
-/* For policies_read(): the name of an entry's policy, the only field of the
- * object. NULL with a fault. */
+/* For policies_read(): returns the name of an entry's policy, the only field of
+ * the object. NULL with a fault if the entry is no such object. */
 static const char *
 entry_name(struct vc__config_reader *r, const struct vc__config_at *entry)
 {
@@ -336,9 +341,9 @@ entry_name(struct vc__config_reader *r, const struct vc__config_at *entry)
     return json_object_iter_key(json_object_iter(value));
 }
 
-/* Reads a list of policies: that of the whole, or of outlier detection if
- * is_child. The first policy that is known counts, and the rest is not read; a
- * fault if there is none. */
+/* For vc__config_balance_read() and outlier_read(): reads a list of policies,
+ * that of the whole, or of outlier detection if is_child. The first policy that
+ * is known counts, and the rest is not read; a fault if there is none. */
 static bool
 policies_read(struct vc__config_reader *r, const struct vc__config_at *at,
               bool is_child)
@@ -368,8 +373,8 @@ policies_read(struct vc__config_reader *r, const struct vc__config_at *at,
                            "outlier_detection_experimental");
 }
 
-/* The older field, loadBalancingPolicy: only a name, of which upper and lower
- * case are equal. */
+/* For vc__config_balance_read(): the older field, loadBalancingPolicy, which is
+ * only the name of a policy. */
 static bool
 old_read(struct vc__config_reader *r, const struct vc__config_at *at)
 {

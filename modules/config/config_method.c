@@ -19,7 +19,8 @@
 /* So many attempts a hedged call has: the first, and the hedge. */
 #define HEDGED_ATTEMPTS 2u
 
-/* The value must be there: else false, with a fault. */
+/* For those that read a policy: the value must be there, else false, with a
+ * fault. */
 static bool
 must_have(struct vc__config_reader *r, const struct vc__config_at *at)
 {
@@ -41,7 +42,9 @@ ms_of(struct vc__config_reader *r, const struct vc__config_at *at, uint64_t ns)
 
 /* --- retryPolicy --------------------------------------------------------- */
 
-/* A backoff in microseconds, which must be there and above 0. */
+/* For retry_read(): a backoff, which must be there and above 0, in
+ * microseconds, rounded up. One above an hour counts as an hour, with a
+ * note. */
 static bool
 backoff_read(struct vc__config_reader *r, const struct vc__config_at *at,
              uint64_t *us)
@@ -58,7 +61,8 @@ backoff_read(struct vc__config_reader *r, const struct vc__config_at *at,
     return true;
 }
 
-/* maxAttempts, which must be there; at most `most` are made. */
+/* For retry_read() and hedging_read(): maxAttempts, which must be there, and 2
+ * or more. More than `most` count as `most`, with a note. */
 static bool
 attempts_read(struct vc__config_reader *r, const struct vc__config_at *at,
               unsigned most, unsigned *out)
@@ -271,8 +275,8 @@ method_names_read(struct vc__config_reader *r,
 
 /* --- all of it ----------------------------------------------------------- */
 
-/* Allocates room for the entries of the array and their names. False, with a
- * fault, if memory is short. */
+/* For vc__config_methods_read(): allocates room for the entries of the array
+ * and their names. False, with a fault, if memory is short. */
 static bool
 methods_alloc(struct vc__config_reader *r, const struct vc__config_at *at)
 {
@@ -287,7 +291,8 @@ methods_alloc(struct vc__config_reader *r, const struct vc__config_at *at)
            vc__config_fail(r, at, "no memory");
 }
 
-/* Reads all entries of the array. seen: an object for their names. */
+/* For vc__config_methods_read(): reads all entries of the array. seen: an
+ * object for their names. */
 static bool
 entries_read(struct vc__config_reader *r, const struct vc__config_at *at,
              json_t *seen)

@@ -1,7 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * See config_reader.h. */
+ * See config_reader.h. Static functions run on the thread of the function that
+ * calls them. */
 #include "modules/config/config_reader.h"
 
 #include <math.h>
@@ -44,8 +45,8 @@ path_put(const struct vc__config_at *at, char *text, size_t size)
     return len < size ? len : size - 1;
 }
 
-/* For vc__config_fail() and vc__config_note(): the same with ": " and what is
- * to be said there. */
+/* For vc__config_fail() and vc__config_note(): writes the path of a value, ": "
+ * and what is to be said there, or as much as fits. */
 static void __attribute__((format(printf, 4, 0)))
 place_put(const struct vc__config_at *at, char *text, size_t size,
           const char *format, va_list args)
@@ -221,8 +222,8 @@ vc__config_number(struct vc__config_reader *r, const struct vc__config_at *at,
     return true;
 }
 
-/* For vc__config_decimal(): a number, or a text that is one; NaN: it is
- * none. */
+/* For vc__config_decimal(): returns a number, or what a text is as one; NaN if
+ * it is none. */
 static double
 decimal_read(const json_t *value)
 {
@@ -254,8 +255,8 @@ vc__config_decimal(struct vc__config_reader *r, const struct vc__config_at *at,
 
 /* --- durations ----------------------------------------------------------- */
 
-/* Reads "SECONDS[.FRACTION]s", as nanoseconds. False if it is malformed; then
- * nothing is said. For vc__config_duration(). */
+/* For vc__config_duration(): reads "SECONDS[.FRACTION]s", as nanoseconds.
+ * False, without a fault, if it is malformed or too long. */
 static bool
 duration_read(const char *text, uint64_t *out)
 {
@@ -313,7 +314,8 @@ static const char *const code_names[] = {
 
 #define N_CODES (sizeof code_names / sizeof code_names[0])
 
-/* For vc__config_codes(): the number of a code, or N_CODES. */
+/* For vc__config_codes(): returns the number of a code; N_CODES if it is
+ * none. */
 static uint64_t
 code_read(const json_t *value)
 {

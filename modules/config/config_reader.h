@@ -40,16 +40,17 @@ bool vc__config_fail(struct vc__config_reader *r,
                      const struct vc__config_at *at, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Notes what the library does differently, unless there are many notes. */
+/* Notes what the library does differently; one that finds no room among the
+ * notes is cut or left out. */
 void vc__config_note(struct vc__config_reader *r,
                      const struct vc__config_at *at, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* The field of this name of an object; its value is NULL if it is not there or
- * null. */
+/* Returns the field of this name of an object; its value is NULL if it is not
+ * there or null. */
 struct vc__config_at vc__config_get(const struct vc__config_at *object,
                                     const char *name);
-/* Entry i of an array. A null there is a value, of a wrong type. */
+/* Returns entry i of an array. A null there is a value, of a wrong type. */
 struct vc__config_at vc__config_entry(const struct vc__config_at *array,
                                       size_t i);
 
@@ -81,7 +82,7 @@ bool vc__config_decimal(struct vc__config_reader *r,
 bool vc__config_duration(struct vc__config_reader *r,
                          const struct vc__config_at *at, uint64_t least,
                          uint64_t *out);
-/* Status codes, by name or number, as bits. OK is refused. */
+/* Status codes, by name or number, added to *out as bits. OK is refused. */
 bool vc__config_codes(struct vc__config_reader *r,
                       const struct vc__config_at *at, uint32_t *out);
 

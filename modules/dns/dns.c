@@ -3,7 +3,8 @@
  *
  * See modules/dns/dns.h. A resolver either has a round under way, or waits for
  * the next one. The functions of vc_resolver_module, dns_fire() and dns_ready()
- * call all static functions, directly or not. */
+ * call all static functions, directly or not. All but dns_open(), dns_close()
+ * and dns_free() run on the holder. */
 #include "modules/dns/dns.h"
 
 #include <stdio.h>
@@ -15,7 +16,7 @@
 
 struct vc__dns_setting vc__dns_setting = {1000, "/etc/resolv.conf", 0};
 
-/* The resolver of a channel; of the engine's thread. */
+/* The resolver of a channel; of the holder. */
 struct dns {
     struct vc_resolver *resolver;
     struct vc__dns_target target;
@@ -30,14 +31,15 @@ struct dns {
 
 static void dns_fire(void *state);
 
-/* Milliseconds of so many seconds. */
+/* Returns the milliseconds of so many seconds. For all that sets or checks
+ * times here. */
 static uint32_t
 dns_ms(uint32_t seconds)
 {
     return seconds * vc__dns_setting.second_ms;
 }
 
-/* Milliseconds of the monotonic clock. */
+/* Returns the milliseconds of the monotonic clock. For the same. */
 static uint64_t
 dns_now(void)
 {
@@ -47,14 +49,15 @@ dns_now(void)
     return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
 }
 
-/* Milliseconds from `now` to `then`, not below 0. */
+/* For dns_sleep(): the milliseconds from `now` to `then`, not below 0. */
 static uint32_t
 dns_until(uint64_t then, uint64_t now)
 {
     return then > now ? (uint32_t)(then - now) : 0;
 }
 
-/* Sets the timer: for c-ares and the end of the round, or the next round. */
+/* Sets the timer: for c-ares and the end of the round, or the next round. For
+ * dns_advance(), dns_begin() when it fails, and dns_again(). */
 static void
 dns_sleep(struct dns *d)
 {
@@ -71,7 +74,8 @@ dns_sleep(struct dns *d)
 
 /* --- the end of a round ------------------------------------------------- */
 
-/* For dns_end(): what a status of c-ares means, in the case of this round. */
+/* For dns_end(): returns what a status of c-ares means, in the case of this
+ * round. */
 static const char *
 dns_reason(const struct dns *d, int status)
 {
@@ -100,7 +104,8 @@ dns_reason(const struct dns *d, int status)
     }
 }
 
-/* Reports to the channel what was asked, and what is wrong. */
+/* For dns_end() and dns_begin(): reports to the channel what was asked, and
+ * what is wrong. */
 static void
 dns_report(const struct dns *d, const char *name, const char *type,
            const char *reason)
@@ -113,8 +118,9 @@ dns_report(const struct dns *d, const char *name, const char *type,
     vc_resolver_fail(d->resolver, why);
 }
 
-/* Sets when the next round is due after a failure: later each time, but not
- * later than the records that were found allow, `most` seconds. */
+/* For dns_end() and dns_begin(): sets when the next round is due after a
+ * failure: later each time, but not later than the records that were found
+ * allow, `most` seconds. */
 static void
 dns_back_off(struct dns *d, uint32_t most)
 {
@@ -170,15 +176,16 @@ dns_end(struct dns *d)
 
 /* --- a round ------------------------------------------------------------ */
 
-/* True if the round has taken all its time. */
+/* Asked by dns_advance(): true if the round has taken all its time. */
 static bool
 dns_is_late(const struct dns *d)
 {
     return dns_now() >= d->began_ms + dns_ms(VC__DNS_ROUND);
 }
 
-/* Goes on with the round, after c-ares has run; cancels it if it is late, and
- * ends it if all is answered. */
+/* For dns_begin(), and for dns_fire() and dns_ready() when c-ares has run: goes
+ * on with the round. Cancels it if it is late or a socket cannot be watched,
+ * ends it if all is answered, and sets the timer. */
 static void
 dns_advance(struct dns *d)
 {
@@ -193,7 +200,8 @@ dns_advance(struct dns *d)
     dns_sleep(d);
 }
 
-/* Begins a round, when one is due or wanted; if that fails, reports why. */
+/* Begins a round, when one is due (dns_fire()) or wanted (dns_again()); if that
+ * fails, reports why. */
 static void
 dns_begin(struct dns *d)
 {
@@ -213,7 +221,7 @@ dns_begin(struct dns *d)
     dns_sleep(d);
 }
 
-/* fire() of the timer, on the engine's thread: c-ares must see the time, the
+/* fire() of the timer, on the holder: c-ares must see the time, the time of the
  * round is over, or a new one is due. */
 static void
 dns_fire(void *state)
@@ -228,8 +236,8 @@ dns_fire(void *state)
     dns_advance(d);
 }
 
-/* ready() of vc_resolver_watch(), on the engine's thread: a socket of c-ares
- * can be read or written. */
+/* ready() of vc_resolver_watch(), on the holder: a socket of c-ares can be read
+ * or written. */
 static void
 dns_ready(void *state, int fd)
 {
@@ -243,7 +251,7 @@ dns_ready(void *state, int fd)
 /* --- the functions of the resolver -------------------------------------- */
 
 /* Frees a resolver whose asker is closed or was not opened: for dns_close(),
- * and dns_open() when it fails. */
+ * and dns_open() when it fails, on their threads. */
 static void
 dns_free(struct dns *d)
 {
@@ -253,8 +261,9 @@ dns_free(struct dns *d)
     free(d);
 }
 
-/* close() of the type, on the thread of vc_channel_close(): ends the questions
- * that are under way. */
+/* close() of the type, on the thread of vc_channel_close(), or of a
+ * vc_channel_open() that fails later: ends the questions that are under way,
+ * and frees the resolver. */
 static void
 dns_close(void *state)
 {
@@ -264,9 +273,9 @@ dns_close(void *state)
     dns_free(d);
 }
 
-/* again() of the type, on the engine's thread: a server was lost. Begins a
- * round, unless one is under way; or has it begin a second after the last
- * one. */
+/* again() of the type, on the holder: a server cannot be reached, or was lost.
+ * Begins a round, unless one is under way; or has it begin a second after the
+ * last one began, if that is earlier than it is due. */
 static void
 dns_again(void *state)
 {
@@ -285,7 +294,7 @@ dns_again(void *state)
 }
 
 /* open() of the type, on the thread of vc_channel_open(): has the first round
- * begin, on the engine's thread. VC_INVALID_ARGUMENT if the target is
+ * begin, on the holder. VC_OK with *state; VC_INVALID_ARGUMENT if the target is
  * malformed, VC_RESOURCE_EXHAUSTED without memory. */
 static enum vc_status
 dns_open(struct vc_resolver *r, const char *target, void **state)

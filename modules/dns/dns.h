@@ -3,9 +3,10 @@
  *
  * The resolver for targets of the scheme dns:, a module that asks by c-ares.
  * The library loads it and finds its one symbol (verbcall/resolver.h has the
- * interface). All functions run on the engine's thread, but open() and close()
- * of vc_resolver_module, and what they call: these run on the threads of
- * vc_channel_open() and vc_channel_close(). See doc/balancing.md. */
+ * interface). All functions run on the holder of the channel's engine, but
+ * open() and close() of vc_resolver_module, and what they call. open() runs on
+ * the thread of vc_channel_open(); close() on that of vc_channel_close(), or of
+ * a vc_channel_open() that fails later. See doc/balancing.md. */
 #ifndef VC_DNS_H
 #define VC_DNS_H
 

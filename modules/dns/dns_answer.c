@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * See modules/dns/dns_answer.h. vc__dns_answer_add() calls all static
- * functions. */
+ * functions, on its thread. */
 #include "modules/dns/dns_answer.h"
 
 #include <arpa/inet.h>
@@ -28,7 +28,8 @@ answer_append(struct vc__dns_answer *a, const struct vc__dns_place *place,
     a->n++;
 }
 
-/* The place of the next address of this family from `at` on; n: none. */
+/* Returns the index of the next address of this family from `at` on; n: there
+ * is none. */
 static size_t
 family_next(const struct vc__dns_addr *addrs, size_t n, size_t at, bool is_v6)
 {

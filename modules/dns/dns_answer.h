@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * From addresses to the servers of a channel. Pure; on the engine's thread:
- * called when answers have come, and when a round has ended.
+ * From addresses to the servers of a channel. Pure; on the holder: called when
+ * answers have come, and when a round has ended.
  *
  * Called by: dns_round.c (all), dns_srv.c (dns_ttl_least). */
 #ifndef VC_DNS_ANSWER_H
@@ -48,14 +48,16 @@ void vc__dns_answer_add(struct vc__dns_answer *answer,
                         const struct vc__dns_place *place,
                         const struct vc__dns_addr *addrs, size_t n);
 
-/* The weight of a server with this weight in its SRV record: 0 counts as 1. */
+/* Returns the weight of a server with this weight in its SRV record: 0 counts
+ * as 1. */
 uint32_t vc__dns_weight(uint16_t of_record);
 
-/* The lesser of two TTLs, both in seconds. The second is that of a record. One
- * with its highest bit set counts as 0 (RFC 2181, section 8). */
+/* Returns the lesser of two TTLs, in seconds. The second is that of a record.
+ * One with its highest bit set counts as 0 (RFC 2181, section 8). */
 uint32_t vc__dns_ttl_least(uint32_t least, uint32_t of_record);
 
-/* A TTL within VC__DNS_TTL_LEAST and VC__DNS_TTL_MOST. */
+/* Returns the TTL, or that of VC__DNS_TTL_LEAST and VC__DNS_TTL_MOST which it
+ * passes. */
 uint32_t vc__dns_ttl(uint32_t ttl);
 
 #endif

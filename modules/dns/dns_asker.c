@@ -39,8 +39,9 @@ vc__dns_asker_open(struct vc__dns_asker *asker, struct vc_resolver *r,
     return rc;
 }
 
-/* Frees the channel, if there is one. Called by vc__dns_asker_close() and
- * vc__dns_asker_renew(), directly or not, on their threads. */
+/* Frees the channel, if there is one: callbacks of questions run inside. Called
+ * by vc__dns_asker_close(), asker_init() and vc__dns_asker_renew(), on their
+ * threads. */
 static void
 asker_drop(struct vc__dns_asker *a)
 {
@@ -60,8 +61,10 @@ vc__dns_asker_close(struct vc__dns_asker *a)
 
 /* --- the channel: vc__dns_asker_renew() calls these, directly or not ---- */
 
-/* Called by c-ares, inside its functions, where these run: it opens a socket,
- * waits for something else on it, or closes it next. */
+/* Only c-ares calls this one, inside its functions: on the holder, or on the
+ * thread of dns_close(). c-ares has opened a socket, waits for something else
+ * on it, or closes it next. Has the engine watch the socket, or forget it;
+ * notes in *a if it cannot be watched. */
 static void
 asker_socket(void *arg, ares_socket_t fd, int reads, int writes)
 {
@@ -150,7 +153,8 @@ asker_servers(struct vc__dns_asker *a, int *n)
     return ARES_SUCCESS;
 }
 
-/* What tells whether a file has changed; zeroed if it cannot be found. */
+/* Returns what tells whether a file has changed; zeroed if it cannot be
+ * found. */
 static struct vc__dns_file
 file_look(const char *path)
 {

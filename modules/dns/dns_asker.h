@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * A channel of c-ares on an engine: its sockets and its timeouts. It is made
- * anew when resolv.conf has changed. On the engine's thread, but for
+ * anew when resolv.conf has changed. On the holder, but for
  * vc__dns_asker_open() and vc__dns_asker_close().
  *
  * Called by: dns.c (all). */
@@ -38,12 +38,12 @@ struct vc__dns_asker {
 
 /* Prepares c-ares. `server` must stay valid, and `ready` must call
  * vc__dns_asker_process(). Returns ARES_SUCCESS, or why not; then nothing must
- * be closed. Any thread: that of vc_channel_open(). */
+ * be closed. On the thread of vc_channel_open(), by dns_open(). */
 int vc__dns_asker_open(struct vc__dns_asker *asker, struct vc_resolver *r,
                        const char *server, void (*ready)(void *state, int fd));
 
 /* Ends all questions: their callbacks run now. Frees the channel. On the thread
- * of vc_channel_close(). */
+ * of dns_close(), which calls it. */
 void vc__dns_asker_close(struct vc__dns_asker *asker);
 
 /* Makes the channel, or makes it anew if resolv.conf has changed. No question
@@ -52,11 +52,11 @@ void vc__dns_asker_close(struct vc__dns_asker *asker);
 int vc__dns_asker_renew(struct vc__dns_asker *asker);
 
 /* Lets c-ares read and write fd, or with ARES_SOCKET_BAD only see the time.
- * Callbacks of questions run inside. */
+ * Callbacks of questions run inside. Called by dns_ready() and dns_fire(). */
 void vc__dns_asker_process(struct vc__dns_asker *asker, ares_socket_t fd);
 
-/* Milliseconds until c-ares must see the time again, `most` at most. Called
- * while a round is under way. */
+/* Returns the milliseconds until c-ares must see the time again, `most` at
+ * most. Called by dns_sleep() while a round is under way. */
 uint32_t vc__dns_asker_wait(struct vc__dns_asker *asker, uint32_t most);
 
 #endif

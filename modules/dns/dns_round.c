@@ -3,7 +3,8 @@
  *
  * See modules/dns/dns_round.h. c-ares may call a callback at once, while it
  * takes the question, or later: so callbacks only note what they get, and
- * vc__dns_round_advance() goes on. */
+ * vc__dns_round_advance() goes on. Callbacks run on the holder, or within
+ * dns_close(), where they get no answer. */
 #include "modules/dns/dns_round.h"
 
 #include <arpa/inet.h>
@@ -106,9 +107,10 @@ round_keep_srvs(struct vc__dns_round *r)
     }
 }
 
-/* --- which hosts: round_hosts_make() calls these ------------------------ */
+/* --- which hosts: round_hosts_make() calls these, directly or not ------- */
 
-/* Appends a host to be asked. Returns its place. */
+/* For the two functions that add hosts: appends one to be asked. Returns its
+ * index. */
 static size_t
 round_host_add(struct vc__dns_round *r, const char *name, bool is_absolute)
 {
@@ -139,7 +141,8 @@ round_plain_hosts(struct vc__dns_round *r)
     }
 }
 
-/* For qsort(): by the names of the hosts. */
+/* For qsort() in round_srv_hosts(): by the names of the hosts, as strcmp() but
+ * for upper and lower case. */
 static int
 srv_name_compare(const void *left, const void *right)
 {
@@ -240,7 +243,8 @@ host_done(void *arg, int status, int timeouts, struct ares_addrinfo *all)
 }
 
 /* For host_ask(): takes a host that is an address, which never changes; false
- * if it is none. c-ares 1.18 would ask for an IPv4 address, too. */
+ * if it is none. h->status is ARES_ENOMEM without memory. c-ares 1.18 would ask
+ * for an IPv4 address, too. */
 static bool
 host_take_address(struct vc__dns_host *h)
 {

@@ -4,9 +4,9 @@
  * A round of questions: all that a target asks, once. First the SRV records of
  * its names that have some, then the addresses of all hosts, so many at a time.
  * A question that fails has the answer of the round before, if it had one; one
- * whose name does not exist any more has none. On the engine's thread; but a
- * resolver that is closed frees its rounds on the thread of vc_channel_close(),
- * where callbacks of questions that were under way run before.
+ * whose name does not exist any more has none. On the holder; but dns_close()
+ * frees the rounds on its thread, where callbacks of questions that were under
+ * way run before.
  *
  * Called by: dns.c (all). */
 #ifndef VC_DNS_ROUND_H
@@ -65,26 +65,28 @@ struct vc__dns_found {
     const char *name, *type;
 };
 
-/* Begins a round. NULL: no memory. The target must stay valid, and so must
- * `before`, which may be NULL, until this round has ended. */
+/* Makes a round, for dns_begin(); nothing is asked yet. NULL: no memory. The
+ * target must stay valid, and so must `before`, which may be NULL, until this
+ * round has ended. */
 struct vc__dns_round *vc__dns_round_new(const struct vc__dns_target *target,
                                         struct vc__dns_round *before);
 
 /* Asks what can be asked now. Returns true when all is answered, or has failed;
- * false while questions are under way. Not to be called within callbacks of
- * c-ares. */
+ * false while questions are under way. Called by dns_advance(), when a round
+ * begins and when c-ares has run; not within callbacks of c-ares. */
 bool vc__dns_round_advance(struct vc__dns_round *round, ares_channel channel);
 
-/* The time is over: what is not answered yet fails. Then
- * vc__dns_round_advance() returns true. */
+/* For dns_advance(), when the time is over or a socket cannot be watched: what
+ * is not answered yet fails. Then vc__dns_round_advance() returns true. */
 void vc__dns_round_cancel(struct vc__dns_round *round, ares_channel channel);
 
-/* Says what a round that has ended has found, and puts the servers into
- * *answer. */
+/* For dns_end(): returns what a round that has ended has found, and puts the
+ * servers into *answer. */
 struct vc__dns_found vc__dns_round_found(const struct vc__dns_round *round,
                                          struct vc__dns_answer *answer);
 
-/* Frees a round of which no question is under way. NULL is taken. */
+/* Frees a round of which no question is under way: for dns_end(), the one
+ * before it, and for dns_free(). NULL is taken. */
 void vc__dns_round_free(struct vc__dns_round *round);
 
 #endif

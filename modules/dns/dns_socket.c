@@ -2,8 +2,9 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * See modules/dns/dns_socket.h. c-ares calls all functions. Each returns what
- * the system call of its name does, so -1 with errno if that fails. c-ares sets
- * no options of these sockets itself. */
+ * its system call does, so -1 with errno if that fails: socket_receive() calls
+ * recvfrom(2), socket_send() sendmsg(2), the others that of their name. c-ares
+ * sets no options of these sockets itself. */
 #include "modules/dns/dns_socket.h"
 
 #include <netinet/in.h>

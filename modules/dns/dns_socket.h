@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Sockets for c-ares. Its own ones raise SIGPIPE, which ends the program, when
- * a DNS server closes a TCP connection at the wrong moment. On the engine's
- * thread; sockets are also closed on that of vc_channel_close(). */
+ * a DNS server closes a TCP connection at the wrong moment. On the holder;
+ * sockets are also closed on the thread of dns_close(). */
 #ifndef VC_DNS_SOCKET_H
 #define VC_DNS_SOCKET_H
 

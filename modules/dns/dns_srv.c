@@ -32,7 +32,7 @@ struct srv_reading {
     size_t len, at; /* at <= len */
 };
 
-/* A number of two bytes, in the order of the network. */
+/* Returns a number of two bytes, in the order of the network. */
 static unsigned
 srv_u16(const uint8_t *at)
 {
@@ -146,7 +146,7 @@ srv_record_read(struct srv_reading *r, struct vc__dns_srvs *out)
     return is_srv ? srv_add(r, at, size, out) : ARES_SUCCESS;
 }
 
-/* For qsort(): by priority, then as they were sent. */
+/* For qsort() in srv_rank(): by priority, then as they were sent. */
 static int
 srv_compare(const void *left, const void *right)
 {

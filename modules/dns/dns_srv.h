@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Reads an answer with SRV records (RFC 2782). c-ares has a function for this,
- * which does not say the TTL. Pure; on the engine's thread, vc__dns_srv_free()
- * also on that of vc_channel_close().
+ * which does not say the TTL. Pure but for its memory; on the holder,
+ * vc__dns_srv_free() also on the thread of dns_close().
  *
  * Called by: dns_round.c (all), dns_srv.c (free). */
 #ifndef VC_DNS_SRV_H
@@ -28,9 +28,9 @@ struct vc__dns_srvs {
     struct vc__dns_srv *record;
 };
 
-/* Reads the message, of any bytes. The records are in the order of their
- * priorities, those of one as they were sent. VC_ENDPOINTS_MAX at most are
- * kept. Records without a port, or whose host is no name, do not count, nor
+/* For srv_done(): reads the message, of any bytes. The records are in the order
+ * of their priorities, those of one as they were sent. VC_ENDPOINTS_MAX at most
+ * are kept. Records without a port, or whose host is no name, do not count, nor
  * does the host "." (no service here). Returns ARES_SUCCESS, or
  * ARES_EBADRESP  it is malformed
  * ARES_ENODATA  there is no record that counts
@@ -38,7 +38,8 @@ struct vc__dns_srvs {
  * On success vc__dns_srv_free() frees the records. */
 int vc__dns_srv_parse(const uint8_t *msg, size_t len, struct vc__dns_srvs *out);
 
-/* Frees the records. Takes zeroed ones, too. */
+/* Frees the records, when their round is freed, and when vc__dns_srv_parse()
+ * fails. Takes zeroed ones, too. */
 void vc__dns_srv_free(struct vc__dns_srvs *srvs);
 
 #endif

@@ -42,7 +42,8 @@ target_refuse(const struct dns_reading *r, const char *format, ...)
     return false;
 }
 
-/* The length of a part for "%.*s", cut for texts. */
+/* Returns the length of a part for "%.*s", at most 100: for those that read a
+ * part and call target_refuse(). */
 static int
 part_width(struct dns_part p)
 {
@@ -66,7 +67,8 @@ part_cut(struct dns_part *rest, char sign, struct dns_part *first)
     return true;
 }
 
-/* Reads a decimal port, 1..65535. False if it is none. */
+/* For server_read() and name_read(): reads a decimal port, 1..65535. False if
+ * it is none. */
 static bool
 port_read(struct dns_part p, unsigned *port)
 {
@@ -83,7 +85,8 @@ port_read(struct dns_part p, unsigned *port)
     return is >= 1 && is <= 65535;
 }
 
-/* True if the part is an address of this family. */
+/* Asked by server_read() and host_read(): true if the part is an address of
+ * this family. */
 static bool
 part_is_address(int family, struct dns_part p)
 {
@@ -97,8 +100,8 @@ part_is_address(int family, struct dns_part p)
     return inet_pton(family, text, &any) == 1;
 }
 
-/* Splits "HOST:PORT" and "[HOST]:PORT". *colon is true if there is a port.
- * False if it has another form. */
+/* For server_read() and name_read(): splits "HOST:PORT" and "[HOST]:PORT".
+ * *colon is true if there is a port. False if it has another form. */
 static bool
 host_split(struct dns_part all, struct dns_part *host, struct dns_part *port,
            bool *colon, bool *bracket)
@@ -159,7 +162,7 @@ authority_read(const struct dns_reading *r, struct dns_part *rest)
     return server.len == 0 || server_read(r, server);
 }
 
-/* True if a label may have this character. */
+/* Asked by vc__dns_host_is_valid(): true if a label may have this character. */
 static bool
 is_host_char(char c)
 {

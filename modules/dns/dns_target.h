@@ -3,7 +3,7 @@
  *
  * Reads targets of the scheme dns:. The form is that of gRPC's naming document,
  * with several names and a query part. Pure; on the thread of
- * vc_channel_open(), vc__dns_host_is_valid() also on the engine's.
+ * vc_channel_open(), vc__dns_host_is_valid() also on the holder.
  *
  * Called by: dns.c (parse), dns_srv.c (dns_host_is_valid), dns_target.c
  * (dns_host_is_valid). */
@@ -35,8 +35,8 @@ struct vc__dns_target {
 
 /* Parses "dns:[//SERVER[:PORT]/]NAME[,NAME...][?transport=vc|rdma|tcp]". NAME
  * is HOST:PORT, or the name of SRV records, which begins with '_' and has no
- * port. Returns false, and what is wrong in `why`, if the text is malformed.
- * text may be NULL. */
+ * port. Returns true; false, and what is wrong in `why`, if the text is
+ * malformed or NULL. Called by dns_open(). */
 bool vc__dns_target_parse(struct vc__dns_target *target, const char *text,
                           char why[VC__DNS_WHY]);
 
