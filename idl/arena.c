@@ -112,7 +112,8 @@ arena_printf(struct arena *arena, const char *format, ...)
 }
 
 /* alloc() of arena_allocator(): called by protobuf-c when it unpacks, for
- * request_parse() of request.c and answer_parse() of chain.c. */
+ * request_parse() of request.c and answer_parse() of chain.c. Returns as
+ * arena_alloc(). */
 static void *
 idl_arena_alloc(void *arena, size_t size)
 {

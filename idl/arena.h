@@ -26,11 +26,11 @@ struct arena { /* all zero: empty */
     struct arena_block *blocks;
 };
 
-/* Frees all allocations, at the end of main(). */
+/* Frees all allocations that are left, at the end of main(). */
 void arena_fini(struct arena *arena);
 
 /* Allocates memory that is zeroed and aligned for any type; never NULL. For
- * single objects, and the buffers of text.c. */
+ * single objects, buffers, and the functions below. */
 void *arena_alloc(struct arena *arena, size_t size);
 
 /* Frees one allocation of the arena early, for large ones: a buffer that has

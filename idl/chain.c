@@ -36,7 +36,7 @@ struct chain {
 };
 
 /* Closes the descriptor and makes it -1; does nothing if it is -1. Called for
- * the ends of both pipes. */
+ * the ends of both pipes, by the functions below. */
 static void
 fd_close(int *fd)
 {

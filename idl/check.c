@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Finds what is valid in a .proto file but cannot be generated. generate.c
- * calls check_files() and check_services(), once each, on the only thread of
- * the plugin. All other functions run within one of the two.
+ * calls check_files() and check_services(), at most once each, on the only
+ * thread of the plugin. All other functions run within one of the two.
  *
  * Every function returns NULL when good, else an error text. It lies in the
  * arena: no caller frees it. */

@@ -18,14 +18,15 @@
 
 /* check_files - checks what must be known before the files are processed: their
  * syntax, groups and message sets, default values, and the use of option
- * use_oneof_field_name. protoc-gen-c crashes on some of them. Called before the
- * model is built. Returns NULL when good, else an error text. */
+ * use_oneof_field_name. protoc-gen-c crashes on some of them. Called within
+ * generate(), before the model is built. Returns NULL when good, else an error
+ * text. */
 const char *check_files(struct arena *arena, const Idl__Request *request,
                         const struct types *types);
 
 /* check_services - checks the options of methods, their number, and their
- * hashes. Called when the model is built. Returns NULL when good, else an error
- * text. */
+ * hashes. Called within generate(), when the model has been built. Returns NULL
+ * when good, else an error text. */
 const char *check_services(struct arena *arena, const struct model *model);
 
 #endif

@@ -4,8 +4,8 @@
  * Collects a file with all that it imports. protoc sends each file after those
  * that it imports. If a broken protoc sends an import later, it is not found.
  *
- * All of it runs within file_sets_build(), which generate.c calls once, on the
- * only thread of the plugin. All that it makes lies in the arena. */
+ * All of it runs within file_sets_build(), which generate.c calls at most once,
+ * on the only thread of the plugin. All that it makes lies in the arena. */
 #include "idl/file_set.h"
 
 #include <string.h>

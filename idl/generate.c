@@ -1,10 +1,10 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * See generate.h. All of it runs within generate(), which main.c calls once, on
- * the only thread of the plugin. Steps that can fail return NULL, or an error
- * text. Such texts are constants or lie in the arena, as do the files: no
- * caller frees them. */
+ * See generate.h. All of it runs within generate(), which main.c calls at most
+ * once, on the only thread of the plugin. Steps that can fail return NULL, or
+ * an error text. Such texts are constants or lie in the arena, as do the files:
+ * no caller frees them. */
 #include "idl/generate.h"
 
 #include <stdbool.h>

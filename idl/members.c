@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * See members.h. All of it runs within members_check(), which generate.c calls
- * once, on the only thread of the plugin. Names and error texts lie in the
- * arena, or are constants or parts of the request: no caller frees them. */
+ * at most once, on the only thread of the plugin. Names and error texts lie in
+ * the arena, or are constants or parts of the request: no caller frees them. */
 #include "idl/members.h"
 
 #include <stdlib.h>

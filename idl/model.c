@@ -1,10 +1,11 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Builds the model of a request. generate.c calls model_build() once, on the
- * only thread of the plugin. All static functions run within it; their results
- * lie in the arena. The ..._build() functions return NULL, or the error text of
- * a method whose types cannot be used: no caller frees it. */
+ * Builds the model of a request. generate.c calls model_build() at most once,
+ * on the only thread of the plugin. All static functions run within it; their
+ * results lie in the arena. The ..._build() functions, but includes_build(),
+ * return NULL, or the error text of a method whose types cannot be used: no
+ * caller frees it. */
 #include "idl/model.h"
 
 #include <stdlib.h>

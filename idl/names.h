@@ -83,8 +83,8 @@ char *names_stem(struct arena *arena, const char *file_name);
 char *names_guard(struct arena *arena, const char *stem);
 
 /* For request_parse() and symbols_check(): true when name is an identifier, in
- * .proto files as in C; names_valid_dotted(): one or more of them with dots
- * between. */
+ * .proto files as in C. names_valid_dotted(), for packages, also takes several
+ * of them with dots between. */
 bool names_valid(const char *name);
 bool names_valid_dotted(const char *name);
 

@@ -72,8 +72,8 @@ location_compare(const void *a, const void *b)
     return path_compare(x->path, x->n_path, y->path, y->n_path);
 }
 
-/* Compares a struct path with the path of a location, for bsearch() in
- * place_find(). */
+/* Compares a struct path with the path of a location, as path_compare(), for
+ * bsearch() in place_find(). */
 static int
 location_compare_path(const void *path, const void *at)
 {

@@ -2,9 +2,9 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The names that the generated C files define. All of it runs within
- * symbols_check(), which generate.c calls once, on the only thread of the
- * plugin. Names and error texts lie in the arena, or are constants or parts of
- * types and model: no caller frees them.
+ * symbols_check(), which generate.c calls at most once, on the only thread of
+ * the plugin. Names and error texts lie in the arena, or are constants or parts
+ * of types and model: no caller frees them.
  *
  * The functions named add_...() return nothing. Most get a symbol by value and
  * change their copy. */

@@ -15,10 +15,10 @@
 #include "idl/plugin.pb-c.h"
 #include "idl/types.h"
 
-/* symbols_check - the last check, when the model is built. Returns NULL, or an
- * error. The error is of a generated symbol that is not allowed in C, or of the
- * first symbol with the name of an earlier one, if one of the two is generated
- * and not only imported. */
+/* symbols_check - the last check within generate(), when the model has been
+ * built. Returns NULL, or an error text: of a generated symbol that is not
+ * allowed in C, or of the first symbol with the name of an earlier one, if one
+ * of the two is generated and not only imported. */
 const char *symbols_check(struct arena *arena, const Idl__Request *request,
                           const struct types *types, const struct model *model);
 

@@ -115,7 +115,8 @@ type_compare(const void *a, const void *b)
     return strcmp(x->full_name, y->full_name);
 }
 
-/* Compares a name with that of a type, for bsearch() in types_find(). */
+/* Compares a name with that of a type, as strcmp(), for bsearch() in
+ * types_find(). */
 static int
 type_compare_name(const void *name, const void *type)
 {

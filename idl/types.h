@@ -38,8 +38,8 @@ void types_build(struct types *types, struct arena *arena,
                  const Idl__Request *request);
 
 /* types_find - returns the message or enum with a name as fields have it, with
- * a leading dot. Called for each field, and by types_message(). NULL when there
- * is none. */
+ * a leading dot. Called for each field of a message to generate, and by
+ * types_message(). NULL when there is none, or name is NULL. */
 const struct type *types_find(const struct types *types, const char *name);
 
 /* types_message - returns the message with a name as method descriptors have
