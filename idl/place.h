@@ -30,8 +30,8 @@ struct place {
 };
 
 /* Return the place of a file, and that of an item in its parent, in the arena
- * and never NULL. Called while types and the model are built, and when an error
- * or a clash needs a place. */
+ * and never NULL. Called while types and the model are built, and where errors
+ * and clashes are looked for. */
 struct place *place_file(struct arena *arena, const Idl__File *file);
 struct place *place_child(struct arena *arena, const struct place *parent,
                           int32_t field, int32_t index);

@@ -30,8 +30,8 @@ void text_init(struct text *text, struct arena *arena);
  * before a read into the text, and by the functions below. */
 void text_reserve(struct text *text, size_t more);
 
-/* Append bytes, a string, and a formatted text. Called wherever output is
- * written. */
+/* Append bytes, a string, and a formatted text. Called wherever names, files or
+ * messages are written. */
 void text_add_bytes(struct text *text, const void *data, size_t length);
 void text_add(struct text *text, const char *string);
 void text_addf(struct text *text, const char *format, ...)

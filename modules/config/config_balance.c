@@ -175,7 +175,7 @@ outlier_ms_read(struct vc__config_reader *r, const struct vc__config_at *parent,
     return true;
 }
 
-/* For those that read outlier detection: a number up to `most`, where 0 is
+/* For outlier_read() and the three below: a number up to `most`, where 0 is
  * VC_OUTLIER_NONE. *out stays as it is if there is none. */
 static bool
 outlier_number_read(struct vc__config_reader *r,

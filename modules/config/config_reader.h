@@ -74,7 +74,7 @@ bool vc__config_boolean(struct vc__config_reader *r,
 bool vc__config_number(struct vc__config_reader *r,
                        const struct vc__config_at *at, uint64_t least,
                        uint64_t most, uint64_t *out);
-/* Any number that a float can have: above 0, or else also 0. */
+/* A number that a float can have: above 0 if `above`, else 0 or more. */
 bool vc__config_decimal(struct vc__config_reader *r,
                         const struct vc__config_at *at, bool above,
                         double *out);

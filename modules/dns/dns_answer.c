@@ -8,7 +8,8 @@
 #include <arpa/inet.h>
 #include <stdio.h>
 
-/* Appends the server at one address; there is room for it. */
+/* For vc__dns_answer_add(): appends the server at one address; there is room
+ * for it. */
 static void
 answer_append(struct vc__dns_answer *a, const struct vc__dns_place *place,
               const struct vc__dns_addr *addr)
@@ -28,8 +29,8 @@ answer_append(struct vc__dns_answer *a, const struct vc__dns_place *place,
     a->n++;
 }
 
-/* Returns the index of the next address of this family from `at` on; n: there
- * is none. */
+/* For vc__dns_answer_add(): returns the index of the next address of this
+ * family from `at` on; n: there is none. */
 static size_t
 family_next(const struct vc__dns_addr *addrs, size_t n, size_t at, bool is_v6)
 {

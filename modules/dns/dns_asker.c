@@ -76,9 +76,9 @@ asker_socket(void *arg, ares_socket_t fd, int reads, int writes)
         a->is_unwatched = true;
 }
 
-/* Makes a channel that waits so long for the first answer of a server. A single
- * server's SERVFAIL is reported as it is; of several, the next one is asked.
- * Returns ARES_SUCCESS, or why that failed. */
+/* For vc__dns_asker_renew(): makes a channel that waits so long for the first
+ * answer of a server. A single server's SERVFAIL is reported as it is; of
+ * several, the next one is asked. Returns ARES_SUCCESS, or why that failed. */
 static int
 asker_init(struct vc__dns_asker *a, int timeout_ms, bool is_single)
 {
@@ -128,8 +128,8 @@ asker_server_text(const struct ares_addr_port_node *s, char *out, size_t size)
              s->udp_port == 0 ? PORT_DNS : s->udp_port);
 }
 
-/* Counts the servers that will be asked, and writes the first ones to
- * a->servers. Returns ARES_SUCCESS, or why that failed. */
+/* For vc__dns_asker_renew(): counts the servers that will be asked, and writes
+ * the first ones to a->servers. Returns ARES_SUCCESS, or why that failed. */
 static int
 asker_servers(struct vc__dns_asker *a, int *n)
 {
@@ -153,8 +153,8 @@ asker_servers(struct vc__dns_asker *a, int *n)
     return ARES_SUCCESS;
 }
 
-/* Returns what tells whether a file has changed; zeroed if it cannot be
- * found. */
+/* For vc__dns_asker_renew(): returns what tells whether a file has changed;
+ * zeroed if it cannot be found. */
 static struct vc__dns_file
 file_look(const char *path)
 {
@@ -170,7 +170,8 @@ file_look(const char *path)
     };
 }
 
-/* True if nothing tells that the file has changed. */
+/* Asked by vc__dns_asker_renew(): true if nothing tells that the file has
+ * changed. */
 static bool
 file_same(const struct vc__dns_file *a, const struct vc__dns_file *b)
 {

@@ -55,7 +55,8 @@ vc__dns_round_free(struct vc__dns_round *r)
 
 /* --- SRV records: vc__dns_round_advance() calls these, directly or not -- */
 
-/* A callback: c-ares has the answer for SRV records, or none. */
+/* The callback of round_ask_srvs(), which c-ares calls: notes the answer for SRV
+ * records, or why there is none. */
 static void
 srv_done(void *arg, int status, int timeouts, unsigned char *msg, int len)
 {
@@ -76,7 +77,8 @@ srv_is_gone(int status)
     return status == ARES_ENOTFOUND || status == ARES_ENODATA;
 }
 
-/* Asks the SRV records of all names that have some. */
+/* For vc__dns_round_advance(): asks the SRV records of all names that have
+ * some, unless they were asked or the round is cancelled. */
 static void
 round_ask_srvs(struct vc__dns_round *r, ares_channel channel)
 {
@@ -90,8 +92,8 @@ round_ask_srvs(struct vc__dns_round *r, ares_channel channel)
     }
 }
 
-/* When all are answered: records that could not be got are those of the round
- * before. */
+/* For vc__dns_round_advance(), when all are answered: records that could not be
+ * got are those of the round before. */
 static void
 round_keep_srvs(struct vc__dns_round *r)
 {
@@ -109,8 +111,8 @@ round_keep_srvs(struct vc__dns_round *r)
 
 /* --- which hosts: round_hosts_make() calls these, directly or not ------- */
 
-/* For the two functions that add hosts: appends one to be asked. Returns its
- * index. */
+/* For round_plain_hosts() and round_srv_hosts(): appends a host to be asked;
+ * there is room for it. Returns its index. */
 static size_t
 round_host_add(struct vc__dns_round *r, const char *name, bool is_absolute)
 {
@@ -123,8 +125,8 @@ round_host_add(struct vc__dns_round *r, const char *name, bool is_absolute)
     return r->n++;
 }
 
-/* Adds the hosts of names without SRV records. One with two ports is asked
- * once. */
+/* For round_hosts_make(): adds the hosts of names without SRV records. One with
+ * two ports is asked once. */
 static void
 round_plain_hosts(struct vc__dns_round *r)
 {
@@ -151,7 +153,7 @@ srv_name_compare(const void *left, const void *right)
     return strcasecmp((*a)->name, (*b)->name);
 }
 
-/* Adds the hosts of these SRV records, each once. */
+/* For round_hosts_make(): adds the hosts of these SRV records, each once. */
 static void
 round_srv_hosts(struct vc__dns_round *r, struct vc__dns_srv **by_name, size_t n)
 {
@@ -229,7 +231,8 @@ host_fill(struct vc__dns_host *h, const struct ares_addrinfo *all)
     return h->n == 0 ? ARES_ENODATA : ARES_SUCCESS;
 }
 
-/* A callback: c-ares has the addresses of a host, or none. */
+/* The callback of host_ask(), which c-ares calls: notes the addresses of a host,
+ * or why there are none. */
 static void
 host_done(void *arg, int status, int timeouts, struct ares_addrinfo *all)
 {
@@ -262,8 +265,8 @@ host_take_address(struct vc__dns_host *h)
     return true;
 }
 
-/* Asks for the addresses of a host; if it is an address itself, that is the
- * answer. */
+/* For vc__dns_round_advance(): asks for the addresses of a host; if it is an
+ * address itself, that is the answer. */
 static void
 host_ask(struct vc__dns_host *h, ares_channel channel)
 {
@@ -306,8 +309,9 @@ host_keep(struct vc__dns_host *h, struct vc__dns_round *before)
     }
 }
 
-/* The round ends, as nothing is under way any more: what failed has the
- * addresses of the round before. */
+/* For vc__dns_round_advance(): the round ends, as nothing is under way any
+ * more. Hosts that failed have the addresses of the round before, unless their
+ * names do not exist. */
 static void
 round_keep_hosts(struct vc__dns_round *r)
 {
@@ -344,8 +348,8 @@ vc__dns_round_cancel(struct vc__dns_round *r, ares_channel channel)
 
 /* --- what was found: vc__dns_round_found() calls these ------------------ */
 
-/* Adds the status of one question: its TTL if it was answered, else its name
- * and type if it is the first that failed. */
+/* For vc__dns_round_found(): adds the status of one question: its TTL if it was
+ * answered, else its name and type if it is the first that failed. */
 static void
 found_add(struct vc__dns_found *f, int status, uint32_t ttl, const char *name,
           const char *type)
@@ -360,7 +364,8 @@ found_add(struct vc__dns_found *f, int status, uint32_t ttl, const char *name,
     }
 }
 
-/* Adds the servers of one name of the target to the answer. */
+/* For vc__dns_round_found(): adds the servers of one name of the target to the
+ * answer. */
 static void
 answer_question(const struct vc__dns_round *r, const struct vc__dns_question *q,
                 struct vc__dns_answer *answer)

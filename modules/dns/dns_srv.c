@@ -32,21 +32,23 @@ struct srv_reading {
     size_t len, at; /* at <= len */
 };
 
-/* Returns a number of two bytes, in the order of the network. */
+/* For all that read here: returns a number of two bytes, in the order of the
+ * network. */
 static unsigned
 srv_u16(const uint8_t *at)
 {
     return (unsigned)at[0] << 8 | at[1];
 }
 
-/* True if so many bytes are left. */
+/* Asked by all that skip or read a record: true if so many bytes are left. */
 static bool
 srv_has(const struct srv_reading *r, size_t bytes)
 {
     return r->len - r->at >= bytes;
 }
 
-/* Skips a name; a pointer ends it. */
+/* For srv_questions_skip() and srv_record_read(): skips a name; a pointer ends
+ * it. */
 static bool
 srv_name_skip(struct srv_reading *r)
 {
@@ -66,7 +68,7 @@ srv_name_skip(struct srv_reading *r)
     return false;
 }
 
-/* Skips the n questions of the message. */
+/* For vc__dns_srv_parse(): skips the n questions of the message. */
 static bool
 srv_questions_skip(struct srv_reading *r, unsigned n)
 {
@@ -157,8 +159,8 @@ srv_compare(const void *left, const void *right)
     return a->place < b->place ? -1 : a->place > b->place;
 }
 
-/* Orders the records, numbers their priorities, and drops those after
- * VC_ENDPOINTS_MAX. */
+/* For vc__dns_srv_parse(): orders the records, numbers their priorities, and
+ * drops those after VC_ENDPOINTS_MAX. */
 static void
 srv_rank(struct vc__dns_srvs *s)
 {
@@ -174,8 +176,8 @@ srv_rank(struct vc__dns_srvs *s)
     }
 }
 
-/* Reads all records of the section of answers, n as the header says.
- * ARES_ENODATA if none counts. */
+/* For vc__dns_srv_parse(): reads all records of the section of answers, n as
+ * the header says. ARES_ENODATA if none counts. */
 static int
 srv_records_read(struct srv_reading *r, unsigned n, struct vc__dns_srvs *out)
 {

@@ -30,7 +30,8 @@ struct dns_reading {
     char *why;
 };
 
-/* Says what is wrong; the library names the target. Returns false. */
+/* For all that read a part, and vc__dns_target_parse(): writes what is wrong to
+ * r->why; the library names the target. Returns false. */
 static bool __attribute__((format(printf, 2, 3)))
 target_refuse(const struct dns_reading *r, const char *format, ...)
 {
@@ -50,8 +51,8 @@ part_width(struct dns_part p)
     return p.len > 100 ? 100 : (int)p.len;
 }
 
-/* Takes what is before `sign` from *rest, and the sign. If there is no such
- * sign, takes all. Returns true if there was one. */
+/* For all that split a text: takes what is before `sign` from *rest, and the
+ * sign. If there is no such sign, takes all. Returns true if there was one. */
 static bool
 part_cut(struct dns_part *rest, char sign, struct dns_part *first)
 {
@@ -124,7 +125,7 @@ host_split(struct dns_part all, struct dns_part *host, struct dns_part *port,
 
 /* --- the parts of a target --------------------------------------------- */
 
-/* Reads the DNS server to ask. */
+/* For authority_read(): reads the DNS server to ask. */
 static bool
 server_read(const struct dns_reading *r, struct dns_part all)
 {
@@ -147,7 +148,8 @@ server_read(const struct dns_reading *r, struct dns_part all)
     return true;
 }
 
-/* Takes "//SERVER/" or "///" from *rest, if it is there. */
+/* For vc__dns_target_parse(): takes "//SERVER/" or "///" from *rest, if it is
+ * there. */
 static bool
 authority_read(const struct dns_reading *r, struct dns_part *rest)
 {
@@ -189,7 +191,8 @@ vc__dns_host_is_valid(const char *host, size_t len)
     return label > 0;
 }
 
-/* Reads the host of a name, which has or has not had brackets. */
+/* For name_read(): reads the host of a name, which has or has not had
+ * brackets. */
 static bool
 host_read(const struct dns_reading *r, struct dns_part host, bool bracket,
           struct vc__dns_name *out)
@@ -205,7 +208,8 @@ host_read(const struct dns_reading *r, struct dns_part host, bool bracket,
     return true;
 }
 
-/* Reads one name, with its port, and adds it to those of the target. */
+/* For names_read(): reads one name, with its port, and adds it to those of the
+ * target. */
 static bool
 name_read(const struct dns_reading *r, struct dns_part all)
 {
@@ -236,7 +240,8 @@ name_read(const struct dns_reading *r, struct dns_part all)
     return host_read(r, host, bracket, out);
 }
 
-/* Reads all names, which have commas between them. */
+/* For vc__dns_target_parse(): reads all names, which have commas between
+ * them. */
 static bool
 names_read(const struct dns_reading *r, struct dns_part rest)
 {
@@ -254,7 +259,7 @@ names_read(const struct dns_reading *r, struct dns_part rest)
     return true;
 }
 
-/* Reads the value of transport=. */
+/* For query_read(): reads the value of transport=. */
 static bool
 transport_read(const struct dns_reading *r, struct dns_part value)
 {
@@ -271,7 +276,7 @@ transport_read(const struct dns_reading *r, struct dns_part value)
                          part_width(value), value.at);
 }
 
-/* Reads what is after the '?'. */
+/* For vc__dns_target_parse(): reads what is after the '?'. */
 static bool
 query_read(const struct dns_reading *r, struct dns_part rest)
 {

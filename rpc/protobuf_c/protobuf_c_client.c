@@ -150,8 +150,8 @@ pending_end(struct pending *p, void *reply)
     return mine;
 }
 
-/* done() of a call without a queue (vc_async_done): async_call_deliver() calls
- * it as a handler, on the holder, which has released the engine. */
+/* done() of a call without a queue (vc_async_done): rpc/client/async_call.c
+ * calls it as a handler, on the holder, which has released the engine. */
 static void
 on_done(enum vc_status status, void *reply, void *arg)
 {
@@ -290,8 +290,8 @@ pending_cancel(struct stub *s, struct pending *p)
 
 /* The service's destroy(), which the program calls by
  * protobuf_c_service_destroy(), on any thread, also inside a closure. Cancels
- * the calls that have not ended and calls their closures, with NULL. Waits for
- * closures that run on other threads. */
+ * the calls whose closures have not been called, and calls these, with NULL.
+ * Waits for closures that run on other threads. */
 static void
 stub_destroy(ProtobufCService *service)
 {
