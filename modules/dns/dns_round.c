@@ -55,8 +55,8 @@ vc__dns_round_free(struct vc__dns_round *r)
 
 /* --- SRV records: vc__dns_round_advance() calls these, directly or not -- */
 
-/* The callback of round_ask_srvs(), which c-ares calls: notes the answer for SRV
- * records, or why there is none. */
+/* The callback of round_ask_srvs(), which c-ares calls: notes the answer for
+ * SRV records, or why there is none. */
 static void
 srv_done(void *arg, int status, int timeouts, unsigned char *msg, int len)
 {
@@ -231,8 +231,8 @@ host_fill(struct vc__dns_host *h, const struct ares_addrinfo *all)
     return h->n == 0 ? ARES_ENODATA : ARES_SUCCESS;
 }
 
-/* The callback of host_ask(), which c-ares calls: notes the addresses of a host,
- * or why there are none. */
+/* The callback of host_ask(), which c-ares calls: notes the addresses of a
+ * host, or why there are none. */
 static void
 host_done(void *arg, int status, int timeouts, struct ares_addrinfo *all)
 {
