@@ -104,9 +104,10 @@ struct vc_resolver_type {
      * Called at most once a second. NULL: not wanted. */
     void (*again)(void *state);
 
-    /* The channel is closed: on the thread of vc_channel_close(), which leaves
-     * the engine to others meanwhile. No descriptor is watched any more, and
-     * the timer is stopped. Nothing of the resolver is called afterwards. */
+    /* The channel is closed, or vc_channel_open() fails after open(): on the
+     * thread of vc_channel_close() or vc_channel_open(), which leaves the engine
+     * to others meanwhile. No descriptor is watched any more, and the timer is
+     * stopped. Nothing of the resolver is called afterwards. */
     void (*close)(void *state);
 };
 

@@ -7,7 +7,8 @@
  *
  * May run together: methods of a service, and the ends of their calls, on any
  * threads. A service may be destroyed when no thread is about to invoke a
- * method, except threads inside its closures. "The lock" is that of the
+ * method, except threads inside its closures. The functions of
+ * verbcall/protobuf_c.h: any thread of the program. "The lock" is that of the
  * service's struct stub. Functions run without it if nothing else is said. */
 #include <pthread.h>
 #include <stdlib.h>

@@ -8,7 +8,8 @@
  * Services that were written for one dispatch loop take no locks, so their
  * calls take turns. A call that has to wait for its turn holds no thread: it
  * is put in a list, and the call before it posts it to its engine. Static
- * functions run on the thread of the function that calls them. */
+ * functions run on the thread of the function that calls them, and
+ * vc_server_add_protobuf_c() on any thread of the program. */
 #include "rpc/protobuf_c/protobuf_c_server.h"
 
 #include <stdlib.h>
