@@ -105,9 +105,9 @@ struct vc_resolver_type {
     void (*again)(void *state);
 
     /* The channel is closed, or vc_channel_open() fails after open(): on the
-     * thread of vc_channel_close() or vc_channel_open(), which leaves the engine
-     * to others meanwhile. No descriptor is watched any more, and the timer is
-     * stopped. Nothing of the resolver is called afterwards. */
+     * thread of vc_channel_close() or vc_channel_open(), which leaves the
+     * engine to others meanwhile. No descriptor is watched any more, and the
+     * timer is stopped. Nothing of the resolver is called afterwards. */
     void (*close)(void *state);
 };
 

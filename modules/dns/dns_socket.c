@@ -27,6 +27,7 @@ socket_open(int family, int type, int protocol, void *arg)
     return fd;
 }
 
+/* Closes a socket, also inside dns_close(). */
 static int
 socket_close(ares_socket_t fd, void *arg)
 {
@@ -34,6 +35,7 @@ socket_close(ares_socket_t fd, void *arg)
     return close(fd);
 }
 
+/* Connects a socket, without waiting. */
 static int
 socket_connect(ares_socket_t fd, const struct sockaddr *addr,
                ares_socklen_t len, void *arg)
@@ -42,6 +44,7 @@ socket_connect(ares_socket_t fd, const struct sockaddr *addr,
     return connect(fd, addr, len);
 }
 
+/* Receives what a DNS server has sent. */
 static ares_ssize_t
 socket_receive(ares_socket_t fd, void *to, size_t size, int flags,
                struct sockaddr *from, ares_socklen_t *len, void *arg)
@@ -50,6 +53,7 @@ socket_receive(ares_socket_t fd, void *to, size_t size, int flags,
     return recvfrom(fd, to, size, flags, from, len);
 }
 
+/* Sends a question, without SIGPIPE. */
 static ares_ssize_t
 socket_send(ares_socket_t fd, const struct iovec *parts, int n, void *arg)
 {

@@ -89,8 +89,9 @@ static const char bad_varint[] = "varint is longer than 10 bytes or truncated";
 
 /* --- bytes to members --- */
 
-/* member_next() calls tag_next(), which moves s to the value, and value_next().
- * That calls length_next(), fixed_next() or varint_next(). All fill in *m. */
+/* member_next() calls tag_next(), which reads the tag and moves s on, and
+ * value_next(). That calls length_next(), which reads the length and moves s
+ * on, fixed_next() or varint_next(). All fill in *m, if it is not cut short. */
 
 /* For X_next() and count_varints(): returns the bytes of the varint at s; 0: it
  * is cut, or longer than max. */
@@ -378,9 +379,8 @@ has_oneof(const ProtobufCMessageDescriptor *desc)
 /* For check_submessage(): checks one that is neither an element nor in a oneof.
  * If it was given before, unpack merges the two. Each merge copies the arrays
  * of both into new ones, so many small ones cost as the square of their number.
- * A merge fails if a oneof is set in neither (merge_messages() then looks for
- * the field with number 0). To detect that would need memory, so a sub-message
- * with a oneof must not be given twice at all. */
+ * A merge fails if a oneof is set in neither. To detect that would need memory,
+ * so a sub-message with a oneof must not be given twice at all. */
 static const char *
 check_joint(struct check *c, struct level *l, const ProtobufCFieldDescriptor *f,
             struct joint joint)
