@@ -343,7 +343,8 @@ entry_name(struct vc__config_reader *r, const struct vc__config_at *entry)
 
 /* For vc__config_balance_read() and outlier_read(): reads a list of policies,
  * that of the whole, or of outlier detection if is_child. The first policy that
- * is known counts, and the rest is not read; a fault if there is none. */
+ * is known counts, and the rest is not read. A fault if there is none, or if it
+ * is outlier detection in itself. */
 static bool
 policies_read(struct vc__config_reader *r, const struct vc__config_at *at,
               bool is_child)

@@ -121,9 +121,10 @@ retry_read(struct vc__config_reader *r, const struct vc__config_at *at,
 
 /* --- hedgingPolicy ------------------------------------------------------- */
 
-/* For entry_read(): hedgingPolicy. A hedge goes out after the delay, or at once
- * when the first attempt has failed with one of the codes: that is a retry
- * without a wait. */
+/* For entry_read(): hedgingPolicy, with maxAttempts, which must be there, and
+ * no retryPolicy beside it. A hedge goes out after the delay, or at once when
+ * the first attempt has failed with one of the codes: that is a retry without a
+ * wait. */
 static bool
 hedging_read(struct vc__config_reader *r, const struct vc__config_at *at,
              struct vc__method_config *out)

@@ -206,7 +206,8 @@ addr_copy_of(const struct sockaddr *from, struct vc__dns_addr *to)
 }
 
 /* For host_done(): copies the addresses of a host, which c-ares has sorted, and
- * their TTL. ARES_ENODATA if there are none, ARES_ENOMEM without memory. */
+ * their TTL. ARES_SUCCESS; ARES_ENODATA if there are none, ARES_ENOMEM without
+ * memory. */
 static int
 host_fill(struct vc__dns_host *h, const struct ares_addrinfo *all)
 {

@@ -152,7 +152,8 @@ pending_end(struct pending *p, void *reply)
 }
 
 /* done() of a call without a queue (vc_async_done): rpc/client/async_call.c
- * calls it as a handler, on the holder, which has released the engine. */
+ * calls it as a handler, on a thread that was the holder and has released the
+ * engine. */
 static void
 on_done(enum vc_status status, void *reply, void *arg)
 {

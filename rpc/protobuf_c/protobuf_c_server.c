@@ -243,9 +243,9 @@ turn_lose(struct turn *t)
 }
 
 /* The task that turn_come() queues, which runs like a handler: on the holder,
- * which has released the engine. Runs the method, or ends a cancelled call, and
- * passes the turn on. After the last step the call and its session may be
- * freed; the entry is still held. */
+ * which releases the engine meanwhile. Runs the method, or ends a cancelled
+ * call, and passes the turn on. After the last step the call and its session
+ * may be freed; the entry is still held. */
 static void
 protobuf_c_server_turn_run(struct vc__task *task)
 {

@@ -3,10 +3,10 @@
  *
  * grpc.health.v1.Health, a service like any other: except for errors and
  * handles it uses only the public interface. The functions of
- * verbcall/health.h: any thread. The handlers run on the handler's thread: the
- * holder, which has released the engine, or a thread of the crew. The callbacks
- * of Watch run as handlers, on the former. All share the state under "the
- * lock", that of struct vc_health. */
+ * verbcall/health.h: any thread. The handlers run on the handler's thread: one
+ * that was the holder and has released the engine, or one of the crew. The
+ * callbacks of Watch run as handlers, on one of the former kind. All share the
+ * state under "the lock", that of struct vc_health. */
 #include <verbcall/health.h>
 
 #include <pthread.h>

@@ -4,8 +4,8 @@
  * verbcall.reflection.v1.Reflection: lists the server's services in the order
  * of their names. Replies point to the services' own tables, which outlive the
  * server. Any thread calls vc_reflection_add(). The handlers and all other
- * functions run on the handler's thread: the holder, which has released the
- * engine, or a thread of the crew. They find services without a lock
+ * functions run on the handler's thread: one that was the holder and has
+ * released the engine, or one of the crew. They find services without a lock
  * (rpc/server/service.h). What they allocate belongs to the call. */
 #include <verbcall/reflection.h>
 
