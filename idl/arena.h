@@ -33,7 +33,7 @@ void arena_fini(struct arena *arena);
  * single objects, buffers, and the functions below. */
 void *arena_alloc(struct arena *arena, size_t size);
 
-/* Frees one allocation of the arena early, for large ones: a buffer that has
+/* Frees one allocation of the arena early: the old memory of a buffer that has
  * grown, the bytes of an answer, the old content of a file. NULL is allowed. */
 void arena_free(void *data);
 

@@ -32,8 +32,8 @@ struct types {
     struct type **by_name;
 };
 
-/* types_build - collects them. Called within generate(), after it
- * has parsed the request. */
+/* types_build - sets types: all messages and enums of the request. Called
+ * within generate(), after it has parsed the request and its parameters. */
 void types_build(struct types *types, struct arena *arena,
                  const Idl__Request *request);
 

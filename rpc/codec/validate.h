@@ -44,7 +44,8 @@ struct vc__message_fault {
  * refused, as protobuf-c fails to merge these. False with *fault set if the
  * check fails, else true. If memory is not NULL, *memory receives, only on
  * success, an upper bound of what unpacking will allocate from an arena
- * (rpc/codec/arena.h). Called by vc__codec_unpack(). */
+ * (rpc/codec/arena.h). Called by vc__codec_unpack(), and for tests by
+ * vc__message_check(). */
 bool vc__message_is_good(const ProtobufCMessageDescriptor *desc,
                          const uint8_t *data, size_t len,
                          const struct vc__message_limits *limits,
