@@ -132,8 +132,8 @@ finish_with(struct vc_async *a, enum vc_status status, enum vc_outcome outcome,
     async_finish(a, u);
 }
 
-/* Abandons the attempt, for give_up() and hedge_won(). False if its end is
- * still to be handled. */
+/* Abandons the attempt, if one is under way, for give_up() and hedge_won().
+ * False, with *outcome not executed, if its end is still to be handled. */
 static bool
 attempt_give_up(struct vc_async *a, enum vc_outcome *outcome)
 {
@@ -146,8 +146,8 @@ attempt_give_up(struct vc_async *a, enum vc_outcome *outcome)
     return !a->flying;
 }
 
-/* Abandons the call, in a pause too, with its hedge. False if an end is still
- * to be handled. */
+/* Abandons the call, in a pause too, with its hedge. False if the end of its
+ * attempt is still to be handled. */
 static bool
 give_up(struct vc_async *a, enum vc_outcome *outcome)
 {
@@ -158,7 +158,8 @@ give_up(struct vc_async *a, enum vc_outcome *outcome)
 }
 
 /* When the timer of an attempt must fire first: for its hedge, if it is to have
- * one, or at the deadline. For those that call async_timer_set(). */
+ * one, or at the deadline. For async_resume(), async_on_timer() and
+ * on_told(). */
 static uint64_t
 first_due(const struct vc_async *a)
 {
@@ -169,7 +170,8 @@ first_due(const struct vc_async *a)
 
 static void async_on_timer(struct vc__timer *timer);
 
-/* Starts or moves the call's timer. If memory is short the call ends. */
+/* Starts or moves the call's timer, unless `due` is never. If memory is short
+ * the call ends, unless its attempt is just ending. */
 static void
 async_timer_set(struct vc_async *a, uint64_t due)
 {
@@ -183,7 +185,8 @@ async_timer_set(struct vc_async *a, uint64_t due)
                     "out of memory for a timer");
 }
 
-/* The deadline has passed: called by async_on_timer(). */
+/* The deadline has passed: called by async_on_timer(). Ends the call, unless
+ * its attempt is just ending. */
 static void
 async_expire(struct vc_async *a)
 {
@@ -276,7 +279,8 @@ attempts_failed(struct vc_async *a)
 }
 
 /* Handles VC__ASYNC_EV_ENDED: ends the call, tries again, or goes on with the
- * hedge. */
+ * hedge. If the call has ended with the hedge, only frees what the attempt
+ * has, and drops its reference. */
 static void
 attempt_over(struct vc_async *a)
 {
@@ -313,7 +317,8 @@ hedge_won(struct vc_async *a)
 }
 
 /* Handles VC__ASYNC_EV_HEDGE: ends the call with the hedge, if that has won, or
- * goes on without it. */
+ * goes on without it; if the attempt has failed before, tries again or ends the
+ * call. */
 static void
 hedge_over(struct vc_async *a)
 {
@@ -385,8 +390,9 @@ async_on_ended(struct vc__attempt *u)
 
 /* --- the request ------------------------------------------------------- */
 
-/* hold() of a one-way call's watch: long_alloc() of rpc/client/attempt.c makes
- * the packed request. That thread is its owner's. */
+/* hold() of a one-way call's watch, by long_alloc() of rpc/client/attempt.c,
+ * which makes the packed request: on the thread that makes the call, or, for a
+ * further attempt, on the holder. */
 static void
 watch_hold(struct vc__watch *w)
 {
@@ -489,8 +495,9 @@ async_limit(struct vc_async *a, const struct vc_call_opts *opts)
     return status;
 }
 
-/* vc__async_new() with complete options; policy: of the service config, or
- * NULL. Returns NULL with the error as this thread's last. */
+/* For vc__async_new(), with complete options; policy: of the service config, or
+ * NULL. Returns the call with one reference, or NULL with the error as this
+ * thread's last. */
 static struct vc_async *
 async_make(struct vc_channel *channel, const struct vc_service *service,
            unsigned method, const void *request,

@@ -87,7 +87,8 @@ struct vc_async {
 #define VC__ASYNC_EV_HANDED  16u /* the adapter has the one-way request */
 #define VC__ASYNC_EV_HEDGE   32u /* the hedge has ended */
 
-/* Reports an event of the call, which its task handles on the holder. */
+/* Reports an event of the call, VC__ASYNC_EV_*, which its task handles on the
+ * holder. The caller has a reference, or knows that the call has one. */
 void vc__async_tell(struct vc_async *a, unsigned bit);
 
 /* Creates a call and packs its request. opts: those of the program, which may
@@ -111,22 +112,26 @@ struct vc_async *vc__async_new_seen(struct vc_channel *channel,
                                     const struct vc_call_opts *opts,
                                     void (*over)(struct vc_async *a));
 
-/* Starts the call, once; over() follows, later on the holder. The call then has
- * a reference of its own, which over() or done()'s task drops. */
+/* Starts the call, once; over() follows on the holder, perhaps before this
+ * returns. The call then has a reference of its own, which over() drops, or the
+ * task of done(), or the thread that takes the call from its queue. */
 void vc__async_start(struct vc_async *a);
 
-/* The call is over and was delivered; from now on the channel may be freed.
- * Called by over(), or when done() has returned. Any thread that serves, or
- * waits in, an engine of the runtime. */
+/* The call is over and does not use the channel any more, which may be freed
+ * from now on. Called by over() on the holder, or by async_call_deliver() when
+ * done() has returned, on the thread that ran it. */
 void vc__async_leave(struct vc_async *a);
 
-/* Add and drop a reference; the last one frees the call, with its hedge. */
+/* Add and drop a reference; when the last is dropped, the call is freed, with
+ * its hedge. */
 void vc__async_hold(struct vc_async *a);
 void vc__async_put(struct vc_async *a);
 
-/* For streams with callbacks and other users that an engine must be advanced
- * for: the channel is not freed between these two. Any thread enters; the one
- * that leaves serves an engine of the runtime, or has entered the channel. */
+/* For asynchronous calls, streams with callbacks, and streams that wait for
+ * their next attempt, which an engine must be advanced for: the channel is not
+ * freed between these two. Any thread enters; the one that leaves serves an
+ * engine of the runtime, or has entered the channel. The last one to leave
+ * wakes vc__asyncs_await(). */
 void vc__asyncs_enter(struct vc_channel *channel);
 void vc__asyncs_leave(struct vc_channel *channel, struct vc__engine *e);
 

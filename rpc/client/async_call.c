@@ -9,8 +9,8 @@
 #include "rpc/client/call_opts.h"
 
 /* The task of over_by_function(): the engine runs it as a handler, on the
- * holder. Calls the callback without the engine, then drops the call's own
- * reference. Another thread may be the holder by then. */
+ * holder. Calls the callback without the engine, then leaves the channel and
+ * drops the call's own reference. Another thread may be the holder by then. */
 static void
 async_call_deliver(struct vc__task *task)
 {
@@ -69,8 +69,9 @@ vc_channel_call_typed(struct vc_channel *channel,
     return VC_OK;
 }
 
-/* run() of a call of vc_channel_call_async(): async_call_deliver() calls it.
- * Calls the done() that was given there, which on VC_OK owns the reply. */
+/* run() of a call of vc_channel_call_async(): async_call_deliver() calls it, on
+ * its thread without the engine. Calls the done() that was given there, which
+ * on VC_OK owns the reply. */
 static void
 untyped_run(vc_function *done, enum vc_status status, void *reply, void *arg)
 {

@@ -9,8 +9,9 @@
 #include "rpc/client/channel_intercept.h"
 #include "rpc/client/result.h"
 
-/* vc__async_new_seen() when the interceptors have accepted the call. NULL, with
- * the error as this thread's last, if it could not be made. */
+/* vc__async_new_seen() when the interceptors have accepted the call: reports
+ * its request to them, and makes it. NULL, with the error as this thread's
+ * last, if it could not be made; then the interceptors see that as its end. */
 static struct vc_async *
 seen_new(struct vc_channel *channel, const struct vc_service *service,
          unsigned method, const void *request, struct vc_interception *i,
@@ -31,8 +32,9 @@ seen_new(struct vc_channel *channel, const struct vc_service *service,
     return NULL;
 }
 
-/* For vc__async_new_seen(): an interceptor refused the call, or memory was
- * short. Fills the program's result, too. */
+/* For vc__async_new_seen(): an interceptor refused the call, memory was short,
+ * or an option is not allowed. Fills the program's result with the thread's
+ * last error, but not in the last case. */
 static void
 async_refused(const struct vc_call_opts *user_opts)
 {

@@ -28,7 +28,7 @@ struct long_send {
 };
 
 /* Drops a reference; the last one frees the request. Any thread: called by
- * vc__attempt_release() for the owner, and by long_done() for a link. */
+ * vc__attempt_release_all() for the owner, and by long_done() for a link. */
 static void
 long_put(struct long_send *l)
 {
@@ -113,9 +113,9 @@ long_new(const struct vc__attempt *u, size_t size)
     return l;
 }
 
-/* Copies a request for another attempt, a further one or a hedge: on the
- * holder. The metadata that this one adds come first, then those of the first
- * attempt, which leave room for them. NULL if memory is short. */
+/* For vc__attempt_renew() and vc__attempt_copy(), on the holder: copies a
+ * request for another attempt. The metadata that this one adds come first, then
+ * those of the first attempt. NULL if memory is short. */
 static struct vc__send *
 long_copy(const struct vc__send *send, struct vc__watch *watch,
           unsigned attempt)
@@ -176,8 +176,8 @@ vc__attempt_copy(struct vc__attempt *u, const struct vc__attempt *of,
     return true;
 }
 
-/* Packs the request's metadata, for vc__attempt_prepare(). Returns the errors
- * of vc__metadata_pack(). */
+/* Packs the request's metadata, for vc__attempt_prepare_all(). Returns as
+ * vc__metadata_pack(). */
 static enum vc_status
 metadata_prepare(struct vc__attempt *u)
 {
@@ -279,8 +279,8 @@ attempt_failed(const struct vc__attempt *u)
     vc__servers_failed(&u->channel->servers, u->client, u->held);
 }
 
-/* Sets u->error, for call_replied(). The server has another limit for replies,
- * or none. */
+/* Sets u->error, for call_replied(): the reply is longer than the method
+ * allows. The server has another limit for replies, or none. */
 static void
 reply_too_long(struct vc__attempt *u, const struct vc__reply_frame *reply)
 {
@@ -291,7 +291,7 @@ reply_too_long(struct vc__attempt *u, const struct vc__reply_frame *reply)
     attempt_failed(u);
 }
 
-/* Sets u->error, for attempt_reply_unpack(). */
+/* Sets u->error, for attempt_reply_unpack(): the reply cannot be unpacked. */
 __attribute__((cold)) static void
 reply_malformed(struct vc__attempt *u, const struct vc__message_fault *fault)
 {
@@ -330,8 +330,9 @@ attempt_reply_unpack(struct vc__attempt *u, const struct vc__reply_frame *reply)
     reply_malformed(u, &fault);
 }
 
-/* Takes the reply's metadata, for call_replied() and call_replied_limited().
- * False with u->error set, which ends the call. */
+/* Takes the reply's metadata, for call_replied() and call_replied_limited(): a
+ * load report, a failed one's pushback, and all if u->wants_all. False with
+ * u->error set: malformed, or memory is short. */
 static bool
 metadata_take(struct vc__attempt *u, const struct vc__reply_frame *reply)
 {
@@ -382,7 +383,7 @@ throttle_tell(struct vc__attempt *u, const struct vc__reply_frame *reply)
         vc__throttle_answered(&u->client->pool->throttle, shed);
 }
 
-/* Sets u->error, for call_replied(). */
+/* Sets u->error, for call_replied(): the reply is an error. */
 static void
 reply_is_error(struct vc__attempt *u, const struct vc__reply_frame *reply)
 {
@@ -391,7 +392,7 @@ reply_is_error(struct vc__attempt *u, const struct vc__reply_frame *reply)
 }
 
 /* replied() of the request: called by the pool on the holder, without locks.
- * Sets u->reply or u->error. */
+ * Sets u->reply or u->error, and calls ended(). */
 static void
 call_replied(struct vc__request *r, const struct vc__reply_frame *reply)
 {
@@ -435,8 +436,9 @@ call_replied_limited(struct vc__request *r, const struct vc__reply_frame *reply)
     u->ended(u);
 }
 
-/* failed() of the request: called by the pool on the holder, or inside
- * vc__client_start() or vc_channel_close(). Sets u->error. */
+/* failed() of the request: called by the pool on the holder, inside
+ * vc__client_start(), or on any thread while the channel is being closed. Sets
+ * u->error, and calls ended(). */
 static void
 call_failed(struct vc__request *r, const struct vc__error *error)
 {
@@ -522,7 +524,7 @@ fail_unsent(struct vc__attempt *u, enum vc_status status, const char *text)
 }
 
 /* For vc__attempt_start(): true if the call must fail here, as the server sheds
- * most calls of the channel. Counts such calls. */
+ * most calls of this process. Counts such calls. */
 static bool
 is_throttled(struct vc_channel *channel, struct vc__pool *pool, uint64_t now)
 {
@@ -535,10 +537,10 @@ is_throttled(struct vc_channel *channel, struct vc__pool *pool, uint64_t now)
     return true;
 }
 
-/* For vc__attempt_start(). An attempt of an asynchronous call, which was
- * packed, may end and be freed on the holder before this returns: so its server
- * is held, and the channel entered. Others are ended by the thread that starts
- * them. */
+/* For vc__attempt_start(): gives the request to the client. An attempt whose
+ * owner has set `packs` may end and be freed on the holder before this returns:
+ * so its server, if it is to be put, is held, and the channel entered. Others
+ * are freed by the thread that starts them: a blocked caller, or the holder. */
 static inline void
 attempt_send(struct vc__attempt *u)
 {

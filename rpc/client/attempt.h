@@ -5,10 +5,11 @@
  * unpacks the reply. Its owner decides who waits for the end, and how long:
  * rpc/client/call.c blocks.
  *
- * For the owner: any thread, one at a time; but vc__attempt_abandon() at any
- * time after the start. The owner of a blocking call is its caller's thread.
- * That of an asynchronous call is the thread that makes it, and the holder once
- * it is started; that of a hedge is the holder.
+ * For the owner: any thread, one at a time; but vc__attempt_abandon() by any
+ * thread at any time after the start. The owner of a blocking call, for all its
+ * attempts, is its caller's thread. That of an asynchronous call, as which
+ * one-way and hedged ones run, too, is the thread that makes it, and the holder
+ * once it is started; that of a hedge is the holder.
  *
  * Called by: async.c (init, limit, prepare, release, renew, tell, start,
  * abandon), attempt.c (init, prepare_message, unhold, release, tell), call.c
@@ -27,9 +28,9 @@
 
 struct vc__call_policy;
 
-/* Notifies an owner that its packed request was handed to the adapter. All are
- * called on any thread: handed() under the lock of a link; drop() with or
- * without it, once for each hold(). */
+/* Notifies an owner that its packed request was handed to the adapter. hold()
+ * is called on the owner's thread. The others on any: handed() under the lock
+ * of a link; drop() with or without it, once for each hold(). */
 struct vc__watch {
     void (*hold)(struct vc__watch *w);
     void (*handed)(struct vc__watch *w);
@@ -65,7 +66,8 @@ struct vc__attempt {
 
     /* Called once, when there is a reply or an error, unless the attempt was
      * abandoned before. A reply comes on the holder of the engine; an error
-     * also within start or vc_channel_close(). Not under a lock. */
+     * also within start, or on any thread while the channel is being closed.
+     * Not under a lock. */
     void (*ended)(struct vc__attempt *u);
     void *reply;            /* freed by vc_message_free() */
     struct vc__error error; /* VC_OK: there is a reply */
@@ -76,14 +78,16 @@ struct vc__attempt {
     int32_t pushback_ms; /* wait so long; below 0: do not retry */
 };
 
-/* Initialises an attempt for vc__attempt_prepare(). */
+/* Initialises an attempt, for vc__attempt_prepare(), or in
+ * vc__attempt_copy(). */
 void vc__attempt_init(struct vc__attempt *u, struct vc_channel *channel,
                       const struct vc_service *service, unsigned method,
                       const void *message,
                       void (*ended)(struct vc__attempt *u));
 
 /* Limits the messages of the call as its policy says, between init and
- * prepare. VC_RESOURCE_EXHAUSTED if the request is too long. */
+ * prepare. VC_RESOURCE_EXHAUSTED, as this thread's last error, if the request
+ * is longer than the policy allows; else VC_OK. */
 enum vc_status vc__attempt_limit(struct vc__attempt *u,
                                  const struct vc__call_policy *policy);
 
@@ -92,10 +96,11 @@ enum vc_status vc__attempt_limit(struct vc__attempt *u,
 enum vc_status vc__attempt_prepare_all(struct vc__attempt *u);
 enum vc_status vc__attempt_prepare_message(struct vc__attempt *u);
 
-/* Measures the request; packs it if it is long or u->packs is set.
- * VC_INVALID_ARGUMENT or VC_RESOURCE_EXHAUSTED, as this thread's last error;
- * then nothing must be released. Inlined, as vc__attempt_release(): both save
- * 35 instructions per call. */
+/* Packs the metadata, if there are any, and measures the request; packs that,
+ * too, if it is long or u->packs is set. VC_INVALID_ARGUMENT or
+ * VC_RESOURCE_EXHAUSTED, as this thread's last error; then nothing must be
+ * released. Inlined, as vc__attempt_release(): both save 35 instructions per
+ * call. */
 static inline enum vc_status
 vc__attempt_prepare(struct vc__attempt *u)
 {
@@ -104,8 +109,9 @@ vc__attempt_prepare(struct vc__attempt *u)
     return vc__attempt_prepare_all(u);
 }
 
-/* Lets go of the server, once the attempt has ended, or was abandoned; nothing
- * must be left of it. Called before its channel is left. */
+/* Lets go of the server, if it is held, once the attempt has ended or was
+ * abandoned. Called by blocking_run() before it leaves the channel, and by
+ * vc__attempt_release_all(). */
 static inline void
 vc__attempt_unhold(struct vc__attempt *u)
 {
@@ -114,11 +120,12 @@ vc__attempt_unhold(struct vc__attempt *u)
     u->held = NULL;
 }
 
-/* For vc__attempt_release(): an attempt that has something to free. */
+/* For vc__attempt_release(): an attempt that has something to free, or a server
+ * to let go of. */
 void vc__attempt_release_all(struct vc__attempt *u);
 
 /* Frees what an attempt has that was not started, has ended or was abandoned;
- * except the reply. */
+ * except the reply. Lets go of its server. */
 static inline void
 vc__attempt_release(struct vc__attempt *u)
 {
@@ -127,9 +134,9 @@ vc__attempt_release(struct vc__attempt *u)
         vc__attempt_release_all(u);
 }
 
-/* For an asynchronous call: makes an attempt that was prepared with `packs` and
- * has ended ready for another start, with this number. False, with nothing
- * changed, if memory is short. */
+/* For an asynchronous call, on the holder: releases an attempt that was
+ * prepared with `packs` and has ended, and makes it ready for another start,
+ * with this number. False, with nothing changed, if memory is short. */
 bool vc__attempt_renew(struct vc__attempt *u, unsigned attempt);
 
 /* For a hedge: initialises u as another attempt of the same call as `of`, which
@@ -142,15 +149,16 @@ bool vc__attempt_copy(struct vc__attempt *u, const struct vc__attempt *of,
  * set u->error. */
 void vc__attempt_tell(struct vc__attempt *u, struct vc_result *result);
 
-/* Sends the request. The channel must stay entered until the attempt ends;
- * ended() may run before this returns. `due` is the call's deadline, by
- * vc__now(). */
+/* Chooses a server, and sends the request there. If that cannot be done, the
+ * attempt ends: ended() may run before this returns. The channel must stay
+ * entered until the attempt ends. `due` is the call's deadline, by vc__now().
+ * On the owner's thread: for a first attempt the one that makes the call. */
 void vc__attempt_start(struct vc__attempt *u, uint64_t now, uint64_t due);
 
 /* Abandons the attempt: at the deadline, on a cancel, or as the hedge or the
  * other attempt has won. True if ended() has not run and will not; then
  * *outcome says whether the call may have been executed. False if ended() has
- * run, runs, or is about to. */
+ * run, runs, or is about to, or if it was abandoned before. */
 bool vc__attempt_abandon(struct vc__attempt *u, enum vc_outcome *outcome);
 
 #endif

@@ -77,9 +77,9 @@ vc__attempts_end(struct vc__attempts *a)
 
 /* --- the next attempt -------------------------------------------------- */
 
-/* For facts_of(): true if another server may be tried at once. Not if a policy
- * of the program's own has chosen the same again; but a call that has waited
- * where there is no server always may. */
+/* For facts_of(): true if another server may be tried at once. Not if the
+ * server has answered, or a policy of the program's own has chosen the same one
+ * twice in a row; the latter does not count if there was no server yet. */
 static bool
 may_move(const struct vc__attempts *a, const struct vc__attempt *u,
          bool nowhere)
@@ -170,8 +170,8 @@ vc__attempts_settle(const struct vc__attempts *a, struct vc__error *error)
         error->outcome = VC_OUTCOME_UNKNOWN;
 }
 
-/* For vc__attempts_expired(): what an attempt at this pool, or none, has waited
- * for. */
+/* For vc__attempts_expired(): returns a text of what an attempt at this pool,
+ * or at none (NULL), has waited for. */
 static const char *
 no_answer_of(const struct vc__pool *pool)
 {

@@ -5,9 +5,10 @@
  * another attempt follows: joins an attempt (rpc/client/attempt.h) with the
  * policy (rpc/client/retry.h).
  *
- * Any thread, one at a time for a call: the one that makes it, and the holder
- * once an asynchronous call is started. A stream uses only vc__attempts_begin()
- * and, on the thread that ends it, vc__attempts_end().
+ * Any thread, one at a time for a call: the one that makes it, for all attempts
+ * of a call that blocks; the holder once an asynchronous call is started, also
+ * a hedged or one-way one. A stream uses only vc__attempts_begin() and, on the
+ * thread that ends it or could not open it, vc__attempts_end().
  *
  * Called by: async.c (all), call.c (all), stream_client.c (begin, end),
  * attempts.c (in_time). */
@@ -33,9 +34,10 @@ struct vc__attempts {
     struct vc_canceller *canceller, *parent; /* or NULL */
 };
 
-/* Takes the call's limits from complete options; now is when the call begins.
- * VC_DEADLINE_EXCEEDED or VC_RESOURCE_EXHAUSTED: the parent's deadline has
- * passed, or memory is short. Otherwise the caller must call
+/* Takes the call's limits from complete options, and references to its
+ * cancellers; now is when the call begins. VC_DEADLINE_EXCEEDED or
+ * VC_RESOURCE_EXHAUSTED, as this thread's last error: the parent's deadline has
+ * passed, or memory is short. Otherwise VC_OK, and the caller must call
  * vc__attempts_end(). */
 enum vc_status vc__attempts_begin(struct vc__attempts *a,
                                   const struct vc_call_opts *opts,
@@ -46,9 +48,9 @@ void vc__attempts_end(struct vc__attempts *a);
 
 /* Attempt u has failed with u->error. Returns true if another attempt is to
  * follow after *wait_us; that attempt is then counted in a->number, unless u
- * was none, as it only waited for servers. If it has waited too long, u->error
- * changes as by vc__attempts_in_time(). policy: of the call, or NULL: the
- * channel's. */
+ * was none, as it only waited for servers. False: none follows. If u has waited
+ * too long for a policy of the program's own, u->error changes as by
+ * vc__attempts_in_time(). policy: of the call, or NULL: the channel's. */
 bool vc__attempts_next(struct vc__attempts *a, struct vc__attempt *u,
                        const struct vc__call_policy *policy, uint64_t *wait_us);
 
@@ -57,12 +59,15 @@ bool vc__attempts_next(struct vc__attempts *a, struct vc__attempt *u,
 bool vc__attempts_in_time(const struct vc__attempts *a, struct vc__attempt *u,
                           uint64_t now);
 
-/* The call fails with this error, and no attempt follows. Sets the error's
- * outcome to that of all attempts together. */
+/* No attempt follows, and the call ends with this error; go_on() of call.c
+ * calls this with VC_OK, too. Sets the error's outcome to that of all attempts
+ * together: unknown instead of not executed, if an earlier one may have been
+ * executed. */
 void vc__attempts_settle(const struct vc__attempts *a, struct vc__error *error);
 
-/* The deadline has passed and attempt u was abandoned with this outcome: sets
- * u->error. */
+/* The deadline has passed, and attempt u was abandoned with this outcome, or
+ * none was under way: sets u->error. Counts the failure at the server if the
+ * call may have been executed. */
 void vc__attempts_expired(const struct vc__attempts *a, struct vc__attempt *u,
                           enum vc_outcome outcome);
 

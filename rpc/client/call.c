@@ -23,8 +23,8 @@ struct blocking {
 };
 
 /* ended() of the attempt: wakes the caller. On the holder, on the caller's
- * thread inside vc__attempt_start(), or on any thread inside
- * vc_channel_close(). */
+ * thread inside vc__attempt_start(), or on any thread while the channel is
+ * being closed. */
 static void
 call_on_ended(struct vc__attempt *u)
 {
@@ -34,7 +34,8 @@ call_on_ended(struct vc__attempt *u)
 /* --- one attempt ------------------------------------------------------- */
 
 /* For blocking_attempt(): the deadline has passed. Abandons the attempt and
- * sets its error, or waits for the end that comes at this moment. */
+ * sets its error; or, if another thread is just ending or cancelling it, waits
+ * until that has set its end. */
 static void
 call_expire(struct blocking *b)
 {
@@ -47,8 +48,9 @@ call_expire(struct blocking *b)
         vc__engine_wait(&u->channel->progress->engine, &b->waiter, VC__FOREVER);
 }
 
-/* cancel() of an attempt: ends it and wakes the caller. Mostly on another
- * thread, under a canceller's lock. The caller may be the holder, asleep. */
+/* cancel() of an attempt: ends it and wakes the caller, which may be the
+ * holder, asleep; nothing if it has ended or is just ending. Any thread, also
+ * the caller's, under a canceller's lock. */
 static void
 call_on_cancel(struct vc__cancelling *c)
 {
@@ -66,7 +68,9 @@ call_on_cancel(struct vc__cancelling *c)
 }
 
 /* Makes a prepared attempt, and waits until it has u->reply or u->error. Called
- * for the first one and for further ones. */
+ * by blocking_run() for the first one, by go_on() for further ones, after
+ * attempt_may_begin(). If it can be cancelled, it is in the cancellers' lists
+ * from its start to its end. */
 static void
 blocking_attempt(struct blocking *b)
 {
@@ -83,8 +87,11 @@ blocking_attempt(struct blocking *b)
         vc__cancelling_end(&b->cancelling);
 }
 
-/* For blocking_run() and call_renew(): false if the call was cancelled before.
- * Otherwise blocking_attempt() must follow, which leaves the cancellers. */
+/* For blocking_run() and call_renew(). False if a canceller of the call is
+ * cancelled already: that is this thread's last error, and no reference is
+ * taken. Else true: takes references to the cancellers, if there are any, and
+ * blocking_attempt() must follow. That joins their lists, by
+ * vc__cancelling_join(), leaves them, and drops the references. */
 static bool
 attempt_may_begin(struct blocking *b)
 {
@@ -112,7 +119,7 @@ call_on_broken(struct vc__retry_wait *p)
 }
 
 /* cancel() of a pause: wakes the caller, which may be the holder, asleep. Any
- * thread, under a canceller's lock. */
+ * thread, also the caller's, under a canceller's lock. */
 static void
 on_pause_cancel(struct vc__cancelling *c)
 {
@@ -123,8 +130,9 @@ on_pause_cancel(struct vc__cancelling *c)
     vc__engine_kick(p->engine);
 }
 
-/* For go_on(): waits between two attempts, unless the channel is closed or the
- * call cancelled meanwhile; the next attempt detects that. */
+/* For go_on(): waits so long between two attempts, less if the channel is being
+ * closed or the call is cancelled, before or meanwhile. Then the next attempt
+ * fails, or call_renew() does. */
 static void
 call_pause_for(struct blocking *b, uint64_t us)
 {
@@ -178,8 +186,8 @@ call_prepare(struct blocking *b, struct vc_channel *channel,
     return vc__attempt_prepare(u);
 }
 
-/* For go_on(): prepares the next attempt. False, with u->error set, if that
- * fails or the call was cancelled. */
+/* For go_on(): releases the former attempt and prepares the next one. False,
+ * with u->error set, if that fails or the call was cancelled. */
 static bool
 call_renew(struct blocking *b, const struct what *w)
 {
@@ -322,8 +330,9 @@ configured_call(struct vc_channel *channel, const struct vc_service *service,
                            : status;
 }
 
-/* Declared in rpc/client/channel_intercept.h. Called by vc_channel_call(), and
- * inside the interceptors. Returns as vc_channel_call() does. */
+/* Declared in rpc/client/channel_intercept.h. Called by vc_channel_call(), or
+ * by channel_intercept_call_pass() if the channel has interceptors. Returns as
+ * vc_channel_call() does. */
 enum vc_status
 vc__channel_call(struct vc_channel *channel, const struct vc_service *service,
                  unsigned method, const void *request,

@@ -137,7 +137,8 @@ vc__reply_metadata_pushback(const struct vc__reply_metadata *b, int32_t *ms)
 
 /* --- for the program --------------------------------------------------- */
 
-/* Points the result at the unpacked metadata, which it owns from then on. */
+/* Points the result at the unpacked metadata, which vc__result_fill() has it
+ * own then. */
 static void
 reply_metadata_show(struct vc_result *result,
                     const struct vc__metadata_view *view)
@@ -202,8 +203,9 @@ vc__result_fill(struct vc_result *result, const struct vc__error *error,
     result->memory = b;
 }
 
-/* Also called when a call fills its result. A program of a later version may
- * have more fields: they stay as they are. */
+/* Also called by vc__result_fill(), and by channel_intercept.c for a result of
+ * the library's own. A program of a later version may have more fields: they
+ * stay as they are. */
 void
 vc_result_clear(struct vc_result *result)
 {

@@ -21,7 +21,9 @@
 
 /* Packs a program's entries, the attempt's number (1: the first) and its
  * priority (enum vc_priority) into memory that the caller frees by free(). On
- * the thread that makes the call; the holder for later attempts and hedges.
+ * the thread that makes the call or the stream, for all attempts of a call that
+ * blocks; on the holder for hedges, and for further attempts of asynchronous
+ * calls and streams. An error is this thread's last.
  * VC_INVALID_ARGUMENT    an entry is not allowed
  * VC_RESOURCE_EXHAUSTED  more than VC_METADATA_MAX bytes; no memory */
 enum vc_status vc__metadata_pack(const struct vc_metadata *entries, size_t n,
@@ -46,23 +48,24 @@ struct vc__reply_metadata *vc__reply_metadata_new(const struct vc__metadata *m,
                                                   const char **fault);
 
 /* True if a failed reply has the server's pushback. *ms is then the
- * milliseconds until the next attempt, below 0 for no retry. As in gRPC, a
- * value that is no number means no retry. Called on the holder when the reply
- * has come. */
+ * milliseconds until the next attempt, below 0 for no retry; else it stays as
+ * it is. As in gRPC, a value that is no number means no retry. Called on the
+ * holder when the reply has come. */
 bool vc__reply_metadata_pushback(const struct vc__reply_metadata *b,
                                  int32_t *ms);
 
 /* --- for the program --------------------------------------------------- */
 
-/* Called with the options of a call, and by vc_stream_result(), on the thread
- * of the program.
+/* Called when a call or a stream is made, if its options have a result, and by
+ * vc_stream_result(): on that thread, whose last error it sets.
  * VC_INVALID_ARGUMENT  result is NULL, or its size is not set */
 enum vc_status vc__result_check(const struct vc_result *result);
 
-/* Fills a result, which may be NULL, and takes ownership of b, which may be
- * NULL. error->status is VC_OK if the call succeeded. Called on the thread that
- * makes the call when that could not begin or has blocked; on the holder at the
- * end of an asynchronous call; and by vc_stream_result(). */
+/* Fills a result, and takes ownership of b, which may be NULL. If the result is
+ * NULL, only frees b. error->status is VC_OK if the call succeeded. Called on
+ * the thread that makes the call when that could not begin or has blocked; on
+ * the holder at the end of an asynchronous call, also of a hedged one that
+ * blocks; by vc_stream_result(); and with NULL when an attempt is released. */
 void vc__result_fill(struct vc_result *result, const struct vc__error *error,
                      unsigned attempts, struct vc__reply_metadata *b);
 
