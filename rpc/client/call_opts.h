@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Checks the options of a call and fills in the defaults. Any thread: the one
- * that makes the call, the stream, or the service of protobuf-c. What fails is
+ * Checks the options of a call and fills in the defaults. On the thread that
+ * makes the call, the stream, or the service of protobuf-c: any. What fails is
  * then that thread's last error.
  *
  * Called by: async_call.c (method_check, method_is_unary), call.c (all),
@@ -40,7 +40,7 @@ enum vc_status vc__call_opts_take_given(struct vc_call_opts *out,
 
 /* Copies, checks and completes a program's options. These may be NULL, or an
  * older and shorter struct. default_ms replaces a timeout_ms that is 0. A
- * parent's priority replaces a default one.
+ * parent's priority replaces a default one. VC_OK, or
  * VC_INVALID_ARGUMENT  an option is not allowed; *out must not be used */
 static inline enum vc_status
 vc__call_opts_take(struct vc_call_opts *out, const struct vc_call_opts *opts,

@@ -215,7 +215,8 @@ channel_new(struct vc_runtime *runtime, const struct vc_channel_opts *opts)
     return c;
 }
 
-/* Frees a channel that has no servers: it is closed, or could not be opened. */
+/* For vc_channel_close(), and vc_channel_open() when it fails: frees a channel
+ * that has no servers any more, or none yet. */
 static void
 channel_free(struct vc_channel *c)
 {
@@ -328,7 +329,7 @@ vc_channel_close(struct vc_channel *channel)
     return VC_OK;
 }
 
-/* For subchannel_pick(): 64 random bits. */
+/* For subchannel_pick(): 64 random bits. Any thread that starts an attempt. */
 static uint64_t
 channel_random(struct vc_channel *c)
 {
@@ -340,8 +341,8 @@ channel_random(struct vc_channel *c)
     return high << 32 | vc__random(&other);
 }
 
-/* For vc__channel_pick(), if there is a choice: returns as
- * vc__servers_pick(). */
+/* For vc__channel_pick(), unless the target is one fixed server: returns as
+ * vc__servers_pick(). Any thread that starts an attempt. */
 static struct vc__subchannel *
 subchannel_pick(struct vc_channel *c, const struct vc_service *service,
                 const struct vc__pool *before, uint64_t now,

@@ -63,9 +63,10 @@ struct vc_channel {
     struct vc__waiter idle;
 };
 
-/* The servers and their pools are used only between these two: by a call, a
- * stream or a connect, on any thread. The last one to leave a channel that is
- * being closed wakes the thread that closes it. */
+/* The servers and their pools are used only between these two: by a call that
+ * blocks, a stream or a connect, on any thread; by an asynchronous call between
+ * vc__asyncs_enter() and vc__asyncs_leave(). The last one to leave a channel
+ * that is being closed wakes the thread that closes it. */
 static inline void
 vc__channel_enter(struct vc_channel *c)
 {
@@ -82,8 +83,8 @@ vc__channel_leave(struct vc_channel *c)
         vc__waiter_done(&c->unused);
 }
 
-/* The default timeout of a call of this method, in milliseconds. A stream has
- * no deadline unless its options or its method set one. */
+/* The default timeout of a call of this method, in milliseconds: the method's,
+ * else the channel's; VC_NO_DEADLINE for a stream whose method sets none. */
 static inline uint32_t
 vc__channel_call_ms(const struct vc_channel *c, const struct vc_method *method)
 {
@@ -96,8 +97,8 @@ vc__channel_call_ms(const struct vc_channel *c, const struct vc_method *method)
 
 /* --- for an attempt of a call --------------------------------------------- */
 
-/* Chooses a server for an attempt, another than `before`, the pool of the
- * attempt before (or NULL), where one is connected. The key is that of a struct
+/* Chooses a server for an attempt, rather not `before`, the pool of the attempt
+ * before (or NULL), if another is connected. The key is that of a struct
  * vc__attempt, or of a struct vc__client_stream. Returns the channel's client
  * of this service there; made at first use, and freed with the server. NULL,
  * with the error as this thread's last, if memory is short, or a policy of the
@@ -140,36 +141,40 @@ vc__channel_pick_quick(struct vc_channel *c, const struct vc_service *service,
                : vc__channel_client_of(c, s, service, held);
 }
 
-/* For the policy ring_hash: the hash of the metadata that the option
- * hash_metadata names, in *hash; false: there are none, or the option is not
- * set. Called when an attempt or a stream is prepared. */
+/* For the policy ring_hash: the hash of the metadata that the service config
+ * names, or else the option hash_metadata, in *hash. False: there are none, or
+ * neither names any. Called by vc__attempt_prepare_all() and
+ * stream_open_prepare(), on the thread that makes the call or the stream. */
 bool vc__channel_hash(const struct vc_channel *c,
                       const struct vc_metadata *metadata, size_t n,
                       uint64_t *hash);
 
 /* True if an attempt that could not be sent by this pool may be sent to another
  * server at once: the channel has one that is not known to fail, and the call
- * has moved less often than there are others, and eight times at most. Called
- * when an attempt has failed. */
+ * has moved less often than there are others, or the pool's server was dropped.
+ * For a pool that leads nowhere: servers are known now. False after eight
+ * moves. Called when an attempt or a stream has failed. */
 bool vc__channel_elsewhere(struct vc_channel *c, const struct vc__pool *before,
                            unsigned moved);
 
 /* An attempt ended with VC_UNAVAILABLE: the channel's resolver, if it has one,
- * may ask again. Called when an attempt has failed. Not under a lock. */
+ * may ask again. Called when an attempt or a stream has failed. Not under a
+ * lock. */
 void vc__channel_lost(struct vc_channel *c, uint64_t now);
 
 /* The most bytes that the server accepts in a request, as far as the channel
- * knows; VC__MESSAGE_MAX before it was connected, or if there are several
- * servers, as it is not known then which one gets it. Only a hint: the server
- * checks, too. Called when a request is prepared. */
+ * knows; VC__MESSAGE_MAX before it was connected, or unless the target is one
+ * fixed server, as it is not known then which one gets it. Only a hint: the
+ * server checks, too. Called when a request is prepared, or a stream made. */
 uint32_t vc__channel_request_max(const struct vc_channel *c);
 
-/* Increments a counter of vc_runtime_counters(), when an attempt was refused or
- * has failed. Without the pool's lock, which it takes. */
+/* Increments a counter of vc_runtime_counters(): an attempt or a stream has
+ * failed and is retried, or only the budget forbids that. Without the lock of a
+ * pool, which it takes. */
 void vc__channel_count(struct vc_channel *c, enum vc__pool_count which);
 
-/* True once a call was made: then it is too late for interceptors. Called by
- * vc_channel_intercept(). */
+/* True once a call or a stream has used a server: then it is too late for
+ * interceptors. Called by vc_channel_intercept(). */
 bool vc__channel_was_used(const struct vc_channel *c);
 
 #endif

@@ -68,9 +68,9 @@ channel_intercept_call_pass(struct vc_interception *i,
     return status;
 }
 
-/* For call_lead() and vc__channel_intercept_close(): reports the end as the
- * caller gets it, on the thread that ends the call or closes the stream. It is
- * kept in *error, as callbacks may set other errors on this thread. */
+/* For call_lead(), on the caller's thread, and vc__channel_intercept_close(),
+ * on the threads of that: reports the end as the caller gets it. That is kept
+ * in *error, as callbacks may set other errors on this thread. */
 static void
 channel_intercept_call_finish(struct vc_interception *i,
                               const struct vc__error *error,
@@ -87,9 +87,9 @@ channel_intercept_call_finish(struct vc_interception *i,
     vc__interception_finish(i, &end, vc__now());
 }
 
-/* Initialises *i with a copy of the options, which interceptors may change.
- * Called for calls of any kind and streams, on the thread that makes them.
- * VC_INVALID_ARGUMENT if an option is not allowed. */
+/* For vc__channel_intercept_call() and kept_new(): initialises *i with a copy
+ * of the options, which interceptors may change. On the thread that makes the
+ * call or the stream. VC_INVALID_ARGUMENT if an option is not allowed. */
 static enum vc_status
 call_init(struct vc_interception *i, struct vc_call_opts *opts,
           struct vc_channel *channel, const struct vc_service *service,
@@ -188,10 +188,10 @@ kept_new(struct vc_channel *channel, const struct vc_service *service,
     return k;
 }
 
-/* For the same two functions: runs the start callbacks and sets *i, on the
- * thread that makes the stream or the call. On a refusal also runs the end,
- * frees k, and returns the interceptor's status, which is this thread's last
- * error. */
+/* For the same two functions: runs the start callbacks, and sets *i and returns
+ * VC_OK, on the thread that makes the stream or the call. On a refusal fills
+ * the result, also runs the end, frees k, and returns the interceptor's status,
+ * which is this thread's last error. */
 static enum vc_status
 kept_start(struct kept *k, struct vc_interception **i)
 {

@@ -2,8 +2,9 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Runs a client's calls through the interceptors of their channel. On the
- * thread that makes the call; vc__channel_intercept_close(): on the one that
- * ends it, which may be the holder.
+ * thread that makes the call or the stream; vc__channel_intercept_close(): also
+ * on the holder, which ends an asynchronous call, and on the thread that closes
+ * a stream, or ran the last callback of one.
  *
  * Called by: call.c (call, channel_call), channel_intercept.c (channel_call,
  * request, close), stream_open.c (open, close), async_seen.c (begin, request,
@@ -54,8 +55,9 @@ enum vc_status vc__channel_intercept_begin(struct vc_channel *channel,
 void vc__channel_intercept_request(struct vc_interception *i,
                                    const void *request);
 
-/* Ends the interception of a stream or an asynchronous call with this error;
- * frees i. */
+/* Ends the interception of a stream or an asynchronous call: reports this end,
+ * error->status VC_OK if it succeeded, to the interceptors, and frees i. Called
+ * when it has ended, and when it could not be made. */
 void vc__channel_intercept_close(struct vc_interception *i,
                                  const struct vc__error *error);
 

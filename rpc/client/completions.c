@@ -113,8 +113,8 @@ vc_completions_new(struct vc_runtime *runtime, struct vc_completions **queue)
     return VC_OK;
 }
 
-/* Drops a reference to the queue, for vc_completions_free() or a call that is
- * over; the last one frees it. Under the lock, which it releases. */
+/* Drops a reference to the queue, for vc_completions_free() and
+ * over_by_queue(); the last one frees it. Under the lock, which it releases. */
 static void
 completions_queue_put(struct vc_completions *q)
 {
@@ -172,7 +172,8 @@ engine_number(const struct vc_completions *q, const struct vc__engine *e)
 
 /* For over_by_queue() and lookers_move(): wakes a thread in completions_look().
  * Under the lock. A looker that is the holder of its engine sleeps where only a
- * kick wakes it, unless this thread is that holder (`held`). */
+ * kick wakes it. held: the engine whose holder this thread is, or NULL: its
+ * lookers need no kick. */
 static void
 looker_wake(struct looker *l, const struct vc__engine *held)
 {
@@ -212,9 +213,9 @@ call_join(struct vc_completions *q, struct vc_async *a)
     pthread_mutex_unlock(&q->lock);
 }
 
-/* over() of the call: async_finish() calls it on the holder of its engine. Puts
- * the call into the queue and wakes one looker; if the queue was freed, frees
- * the call. */
+/* over() of the call: async_finish() calls it on the holder of its engine.
+ * Leaves the channel, puts the call into the queue and wakes one looker; if the
+ * queue was freed, drops the call. */
 static void
 over_by_queue(struct vc_async *a)
 {
@@ -287,7 +288,7 @@ vc_channel_call_queued(struct vc_channel *channel,
 /* --- waiting ----------------------------------------------------------- */
 
 /* For vc_completions_next(): fills the program's completion, which then owns
- * the reply, and drops the call. */
+ * the reply, and drops the queue's reference to the call. */
 static void
 completion_fill(struct vc_completion *c, struct vc_async *a)
 {
@@ -367,8 +368,8 @@ completions_look(struct vc_completions *q, uint64_t until)
     pthread_mutex_unlock(&q->lock);
 }
 
-/* Calls ended_take() under the lock, for vc_completions_next() and
- * ended_await(). */
+/* For vc_completions_next() and ended_await(): takes the lock, and the oldest
+ * ended call, as ended_take(). NULL if there is none. */
 static struct vc_async *
 ended_next(struct vc_completions *q)
 {

@@ -19,7 +19,8 @@ vc__hedge_unary(struct vc__hedge *h)
 }
 
 /* ended() of the hedge's attempt: on the holder, also inside
- * vc__attempt_start(), or on any thread inside vc_channel_close(). */
+ * vc__attempt_start(), or on any thread while the channel is being closed.
+ * Reports that to the call, whose task calls vc__hedge_ended(). */
 static void
 hedge_on_ended(struct vc__attempt *u)
 {
@@ -140,8 +141,8 @@ vc__hedge_check(const struct vc_method *method, uint32_t hedge_ms)
 
 /* --- the blocking call ------------------------------------------------- */
 
-/* over() of the call: async_finish() calls it on the holder. Wakes
- * vc__hedge_call(). */
+/* over() of the call: async_finish() calls it on the holder. Leaves the
+ * channel, wakes vc__hedge_call(), and drops the call's own reference. */
 static void
 hedged_ended(struct vc_async *a)
 {

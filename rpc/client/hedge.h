@@ -16,7 +16,8 @@
 
 /* Starts the hedge. Called by the call's timer when hedge_ms have passed. There
  * is none if the attempt has ended, the server sheds calls of this process, or
- * memory is short. */
+ * memory is short. If the attempt still waits for the channel's servers to be
+ * known, only a->attempts.began is set to now, so that hedge_ms begin again. */
 void vc__hedge_begin(struct vc_async *a);
 
 /* Abandons the hedge, if there is one: the call ends without it. Frees it, or
@@ -37,14 +38,16 @@ bool vc__hedge_is_fatal(const struct vc_async *a, const struct vc__attempt *u);
  * won. */
 struct vc__attempt *vc__hedge_unary(struct vc__hedge *h);
 
-/* VC_INVALID_ARGUMENT if hedge_ms is set and calls of this method must not run
- * twice at a time, else VC_OK. Called before a call or a stream is made. */
+/* VC_INVALID_ARGUMENT, as this thread's last error, if hedge_ms is set and the
+ * method streams, or may have side effects; else VC_OK. Called before an
+ * asynchronous call, of which a hedged one is a kind, or a stream is made. */
 enum vc_status vc__hedge_check(const struct vc_method *method,
                                uint32_t hedge_ms);
 
-/* vc_channel_call() with a hedge, for vc__channel_call(): waits for the call
- * and advances the engine meanwhile. On VC_OK *reply is the caller's; else the
- * error is the thread's last. */
+/* vc_channel_call() with a hedge, for vc__channel_call(), on the thread that
+ * makes the call: waits for its end and advances the engine meanwhile. Returns
+ * its status. On VC_OK *reply is the caller's; else the error is the thread's
+ * last. */
 enum vc_status vc__hedge_call(struct vc_channel *channel,
                               const struct vc_service *service, unsigned method,
                               const void *request,

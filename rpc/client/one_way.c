@@ -8,9 +8,9 @@
 
 #include "rpc/client/async.h"
 
-/* over() of the call: async_finish() calls it on the holder. Frees the reply.
- * Wakes the caller, with an error if the call has failed, unless async_handed()
- * has. */
+/* over() of the call: async_finish() calls it on the holder. Frees the reply,
+ * and leaves the channel. Wakes the caller, with an error if the call has
+ * failed, unless async_handed() has. Drops the call's own reference. */
 static void
 one_way_over(struct vc_async *a)
 {

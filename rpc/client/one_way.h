@@ -1,7 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A call of a method without a reply: VC_METHOD_ONE_WAY. Any thread.
+ * A call of a method without a reply: VC_METHOD_ONE_WAY. On the thread that
+ * makes the call: any.
  *
  * Called by: call.c (one_way). */
 #ifndef VC_RPC_ONE_WAY_H

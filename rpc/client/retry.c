@@ -104,8 +104,9 @@ is_waiting(const struct vc__retry_facts *f)
            f->outcome == VC_OUTCOME_NOT_EXECUTED && !is_forbidden(f);
 }
 
-/* True if the call was not sent, for whatever reason but its own end, and
- * another server may take it. */
+/* True if the call was not executed, for whatever reason but its own end,
+ * another server may take it, and there is time. With VC_CALL_NO_RETRY only if
+ * there was no server yet. */
 static bool
 goes_elsewhere(const struct vc__retry_facts *f)
 {

@@ -8,8 +8,9 @@
  * jitter. A channel whose calls mostly fail stops retrying, so that retries do
  * not bring down an overloaded server (as gRPC's retryThrottling). Pure; any
  * threads may use a budget at the same time. A failed attempt is judged on the
- * caller's thread if the call blocks, else on the holder; that of a stream also
- * inside vc__client_start() or vc_channel_close().
+ * caller's thread if the call blocks and is neither hedged nor one-way, else on
+ * the holder; that of a stream also inside vc__client_start(), or on any thread
+ * while the channel is being closed.
  *
  * Called by: attempts.c (again), stream_again.c (again), method_config.c
  * (resize), async.c (good), call.c (good), stream_client.c (good). */
@@ -99,17 +100,20 @@ enum vc__retry vc__retry_again(const struct vc__retry_policy *policy,
                                const struct vc__retry_facts *facts,
                                uint64_t *seed, uint64_t *wait_us);
 
-/* Gives back a part of a token. Called by vc__retry_good(). */
+/* Gives back a part of a token. Called by vc__retry_good(), on its threads. */
 void vc__retry_refill(struct vc__retry_budget *budget);
 
 /* From now on the budget has so many thousandths of a token, and a successful
  * call gives back so many; 0, 0: the default. As in gRPC the same share of it
- * is missing as before. Not for two threads at a time. Called when the service
- * config of the channel changes. */
+ * is missing as before. Not for two threads at a time. Called by
+ * vc__method_config_replace(): the service config of the channel changes, or
+ * the channel is freed. */
 void vc__retry_resize(struct vc__retry_budget *budget, unsigned size,
                       unsigned gives);
 
-/* A call has succeeded. */
+/* A call has succeeded, one that blocks by its first attempt: gives back a part
+ * of a token, if any is missing. On the caller's thread if the call blocks and
+ * is neither hedged nor one-way, else on the holder. */
 static inline void
 vc__retry_good(struct vc__retry_budget *budget)
 {

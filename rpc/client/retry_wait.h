@@ -1,8 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The calls that wait between two attempts. No client and no session knows
- * them, so the closing of their channel finds them here.
+ * The calls that wait between two attempts, which no client and no session
+ * knows, and streams with callbacks: the closing of their channel finds them
+ * here.
  *
  * Any thread may call any of these functions at any time;
  * vc__retry_waits_init() and vc__retry_waits_fini() when no other uses the

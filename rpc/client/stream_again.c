@@ -171,9 +171,9 @@ rest_take(struct vc__client_stream *c, bool starts)
     return mine;
 }
 
-/* Takes the call out of the channel's waits. Any thread, for the caller that
- * has ended the rest, or could not begin it. The call still keeps the channel
- * entered. */
+/* Takes the call out of the channel's waits, and calls vc__asyncs_leave() for
+ * the rest. Any thread, for the caller that has ended the rest, or could not
+ * begin it. The call still keeps the channel entered. */
 static void
 rest_leave(struct vc__client_stream *c)
 {
@@ -320,8 +320,8 @@ attempt_judge(struct vc__client_stream *c)
 }
 
 /* For stream_again_resume(): makes the CALL of the next attempt; to another
- * server, if there is one. False if there is none at all, which c->why then
- * says, or if memory is short: c->why stays. */
+ * server, if there is one. False if vc__client_stream_pick() fails: c->why is
+ * then its error; or if memory is short for the CALL: c->why stays. */
 static bool
 stream_again_renew(struct vc__client_stream *c, uint64_t now)
 {
@@ -347,7 +347,7 @@ stream_again_renew(struct vc__client_stream *c, uint64_t now)
 }
 
 /* For parked_go(): takes the first parked frame. NULL if there is none; then
- * frames are no longer parked. */
+ * frames are no longer parked, unless the call rests again. */
 static struct vc__send *
 parked_take(struct vc__client_stream *c)
 {

@@ -34,9 +34,9 @@ bool vc__client_stream_again(struct vc__client_stream *c,
  * the call's end must follow. Called by give_up_begin(). */
 bool vc__client_stream_rest_end(struct vc__client_stream *c);
 
-/* Takes the call out of the channel's waits, and out of the calls that the
- * channel has entered. Called by client_give_up(), after
- * vc__client_stream_rest_end() was true. */
+/* Takes the call out of the channel's waits, and calls vc__asyncs_leave() for
+ * the rest. Called by client_give_up(), after vc__client_stream_rest_end() was
+ * true. */
 void vc__client_stream_rest_leave(struct vc__client_stream *c);
 
 /* Sets the error of a call whose deadline has passed while it waited for its

@@ -65,7 +65,8 @@ vc__client_stream_end(struct vc__client_stream *c, enum vc__stream_event why,
     vc__stream_put(&c->stream);
 }
 
-/* replied() of the request: on the holder, without locks. */
+/* replied() of the request: on the holder, without locks. Ends the call, unless
+ * there is to be another attempt. */
 static void
 on_replied(struct vc__request *r, const struct vc__reply_frame *reply)
 {
@@ -79,8 +80,9 @@ on_replied(struct vc__request *r, const struct vc__reply_frame *reply)
         vc__client_stream_end(c, VC__STREAM_EV_REPLY, &error);
 }
 
-/* failed() of the request: on the holder, or inside vc__client_start() or
- * vc_channel_close(). */
+/* failed() of the request: on the holder, inside vc__client_start(), or on any
+ * thread while the channel is being closed. Ends the call, unless there is to
+ * be another attempt. */
 static void
 stream_client_on_failed(struct vc__request *r, const struct vc__error *why)
 {
@@ -138,8 +140,8 @@ give_up_later(struct vc__client_stream *c, const struct vc__error *error)
 }
 
 /* For client_give_up(), on any thread: what that must do. Unless the call has
- * ended, client_leave() must follow. Only one caller gets more than
- * GIVE_UP_NOT; afterwards the call stays with the server that is held. */
+ * ended, client_leave() must follow. Only one caller gets GIVE_UP_CALL or
+ * GIVE_UP_REST; afterwards the call stays with the server that is held. */
 static enum give_up
 give_up_begin(struct vc__client_stream *c, const struct vc__error *error,
               struct vc__subchannel **held)
@@ -159,9 +161,10 @@ give_up_begin(struct vc__client_stream *c, const struct vc__error *error,
     return what;
 }
 
-/* give_up(), also called here: any thread. True if the call has ended. False
- * also if the call is still being started: then it ends later. A thread that
- * waits in the stream may be the holder, asleep. */
+/* give_up(), also called here: ends the call with this error, unless it has
+ * ended. Any thread. True if the call has ended. False if another thread is
+ * ending it, or it is still being started: then it ends later. A thread that
+ * waits in the stream may be the holder, asleep, so that is woken. */
 static bool
 client_give_up(struct vc_stream *s, const struct vc__error *why)
 {
@@ -227,8 +230,8 @@ vc__client_stream_cancel(struct vc_stream *s)
 
 /* --- cancelling -------------------------------------------------------- */
 
-/* A task: runs on the holder, after stream_client_on_cancel(), and cancels the
- * call. */
+/* A task: runs on the holder, after stream_client_on_cancel(), cancels the
+ * call, and drops the task's reference. */
 static void
 cancel_run(struct vc__task *task)
 {
@@ -241,7 +244,8 @@ cancel_run(struct vc__task *task)
     vc__stream_put(&c->stream);
 }
 
-/* cancel() of the call: any thread, under a canceller's lock. */
+/* cancel() of the call: posts cancel_run(), once. Any thread, under a
+ * canceller's lock. */
 static void
 stream_client_on_cancel(struct vc__cancelling *cancelling)
 {
@@ -316,8 +320,8 @@ put_begin(struct vc__client_stream *c, struct vc__send *send, struct put *p)
     return good;
 }
 
-/* For client_put(), when the attempt has failed: waits until the call rests, is
- * started again, or has ended. */
+/* For client_put(), when the attempt has failed: waits until what is sent is
+ * parked, the call is started again, or the stream has ended. */
 static void
 decision_await(struct vc__client_stream *c, unsigned starts)
 {
@@ -329,7 +333,9 @@ decision_await(struct vc__client_stream *c, unsigned starts)
     pthread_mutex_unlock(&s->lock);
 }
 
-/* put(): parks the frame, or gives it to the pool. May wait meanwhile. */
+/* put(): parks the frame, or gives it to the pool. While a failed attempt has
+ * not yet led to another or to the end, waits. False if the call has ended: the
+ * frame is still the caller's. */
 static bool
 client_put(struct vc_stream *s, struct vc__send *send)
 {
@@ -351,7 +357,8 @@ client_put(struct vc_stream *s, struct vc__send *send)
     return good;
 }
 
-/* expire(): ends the call with VC_DEADLINE_EXCEEDED. */
+/* expire(): ends the call with VC_DEADLINE_EXCEEDED, unless it has ended; waits
+ * as give_up_await() does. On a thread that waits or sends in the stream. */
 static void
 client_expire(struct vc_stream *s)
 {
@@ -413,7 +420,8 @@ client_ended(struct vc_stream *s)
     vc__client_stream_user_leave(vc__client_stream_of(s));
 }
 
-/* over(): ends a call of which a lost message has ended only the stream. */
+/* over(): ends a call of which a lost message has ended only the stream.
+ * Returns the stream's status, its error being this thread's last. */
 static enum vc_status
 client_over(struct vc_stream *s)
 {
@@ -425,7 +433,8 @@ client_over(struct vc_stream *s)
     return vc__stream_status(s);
 }
 
-/* left(): lets the channel be freed. The runtime lives until then. */
+/* left(): drops the callbacks' reference, and lets the channel be freed. The
+ * runtime lives until then. */
 static void
 client_left(struct vc_stream *s)
 {

@@ -98,23 +98,27 @@ vc__client_stream_up(const struct vc__client_stream *c)
     return c->type->flags & VC_METHOD_CLIENT_STREAM;
 }
 
-/* Creates a stream with its callbacks for frames and the end. All else is zero.
- * It has one reference, the caller's. NULL if memory is short. Called when a
- * stream is opened. */
+/* Creates a stream with its callbacks for frames and the end. What stream_new()
+ * sets is still zero. It has one reference, the caller's. NULL if memory is
+ * short. Called by stream_new() (stream_open.c), on the thread that opens the
+ * stream. */
 struct vc__client_stream *vc__client_stream_new(void);
 
 /* Called before the start: sets the deadline and the cancellers from complete
- * options. The call can be cancelled once it has joined c->cancelling. On
- * VC_CANCELLED, VC_DEADLINE_EXCEEDED or VC_RESOURCE_EXHAUSTED, as this thread's
- * last error, it must not be started. */
+ * options; on the thread that opens the stream. VC_OK: references to the
+ * cancellers are held, and the call can be cancelled once call_start() has
+ * joined c->cancelling. On VC_CANCELLED, VC_DEADLINE_EXCEEDED or
+ * VC_RESOURCE_EXHAUSTED, as this thread's last error, none are held, and the
+ * call must not be started. */
 enum vc_status vc__client_stream_limit(struct vc__client_stream *c,
                                        const struct vc_call_opts *opts,
                                        uint64_t now);
 
 /* Chooses a server, rather not that of the attempt before: sets c->client, and
- * c->held. False, with the error as this thread's last, if there is none, or
- * memory is short. Called before the start, with the channel entered; and on
- * the holder for each further attempt. */
+ * c->held; puts the former one. False, with the error as this thread's last and
+ * nothing changed, if memory is short, or a policy of the program's own fails
+ * the attempt. Called before the start, with the channel entered, by the thread
+ * that opens the stream; and on the holder for each further attempt. */
 bool vc__client_stream_pick(struct vc__client_stream *c, uint64_t now);
 /* Lets go of the server, if it is held, before the channel is left: the call
  * has ended, or is not started. Called by vc__client_stream_end(), on its
@@ -126,10 +130,10 @@ void vc__client_stream_unhold(struct vc__client_stream *c);
  * call can be cancelled, and is if that was requested meanwhile. */
 void vc__client_stream_started(struct vc__client_stream *c);
 
-/* stream_reply.c: keeps the metadata of the reply, and its message if the
- * method has one; *error is the call's end. False if the metadata cannot be
- * kept: then the call is not tried again. Called on the holder, without
- * locks. */
+/* stream_reply.c: keeps the metadata of the reply, and the message of a good
+ * one if the server does not stream; *error is the call's end, VC_OK if all is
+ * well. False if the metadata cannot be kept: then the call is not tried again.
+ * Called by on_replied() on the holder, without locks. */
 bool vc__client_stream_reply(struct vc__client_stream *c,
                              const struct vc__reply_frame *reply,
                              struct vc__error *error);
@@ -151,7 +155,8 @@ void vc__client_stream_cancel(struct vc_stream *s);
 void vc__client_stream_seen(struct vc_stream *s);
 
 /* Removes one of the two users of a stream with callbacks: called by
- * vc_stream_close(), and after on_end(). */
+ * vc_stream_close(), and by client_ended() after on_end(), on their threads.
+ * The last calls vc__client_stream_seen(), if there are interceptors. */
 void vc__client_stream_user_leave(struct vc__client_stream *c);
 
 /* Frees a stream that was never started, on the thread that wanted to open

@@ -316,8 +316,9 @@ stream_open(struct vc_channel *channel, const struct vc_service *service,
                                                 service->methods[method].name);
 }
 
-/* stream_open() through the channel's interceptors; returns the status of the
- * one that refuses the stream. */
+/* stream_open() through the channel's interceptors: returns the status of the
+ * one that refuses the stream, or why there is no interception, as
+ * vc__channel_intercept_open(); else as stream_open(). */
 static enum vc_status
 stream_open_seen(struct vc_channel *channel, const struct vc_service *service,
                  unsigned method, const void *request,
