@@ -65,7 +65,8 @@ struct vc__channel_config {
 
 /* --- what is said of it -------------------------------------------------- */
 
-/* A config was taken; NULL: there is none any more. Called by config_take() and
+/* A config was taken; NULL: there is none any more. Keeps that for
+ * vc_channel_describe(), and logs it. Called by config_take() and
  * pushed_end(). */
 static void
 config_taken(struct vc__channel_config *cc, const char *source,
@@ -98,8 +99,9 @@ config_taken(struct vc__channel_config *cc, const char *source,
                 config->notes);
 }
 
-/* A config was refused, or its file cannot be read or watched. The same in a
- * row is logged once. Called by own_file_fail() and vc_resolver_config(). */
+/* A config was refused, or its file cannot be read or watched. Keeps why, for
+ * vc_channel_describe(), and logs it; the same in a row once. Called by
+ * own_file_fail() and vc_resolver_config(). */
 static void
 config_refused(struct vc__channel_config *cc, const char *why)
 {
@@ -118,7 +120,8 @@ config_refused(struct vc__channel_config *cc, const char *why)
                 in_force ? "; the former one stays in force" : "");
 }
 
-/* For vc__channel_config_describe(): a time as people write it. */
+/* For vc__channel_config_describe(), on its thread: writes a time as people
+ * write it, and returns `out`. */
 static const char *
 time_text(time_t t, char out[TIME_TEXT])
 {

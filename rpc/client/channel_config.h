@@ -3,8 +3,8 @@
  *
  * Where the service config of a channel comes from: the text of its option, a
  * file that is watched, or its resolver, which counts before the option. A
- * config that is refused changes nothing. See doc/service-config.md. All
- * functions: the thread that opens, closes or describes the channel.
+ * config that is refused changes nothing. See doc/service-config.md. The
+ * functions here: the thread that opens, closes or describes the channel.
  *
  * Called by: channel.c (all), channel_config.c (shut). */
 #ifndef VC_RPC_CHANNEL_CONFIG_H
@@ -20,16 +20,17 @@ struct vc__outlier_policy;
 
 /* Takes the option service_config, if there is one: sets c->settings, and puts
  * the config in force, with its policy and outliers. Called by
- * vc_channel_open(), before the channel has servers. After an error
- * vc__channel_config_close() must follow, too.
+ * vc_channel_open(), before the channel has servers. VC_OK also if it is NULL.
+ * After an error vc__channel_config_close() must follow, too.
  * VC_INVALID_ARGUMENT    it is malformed, or its file cannot be read
  * VC_UNIMPLEMENTED       there is no module to read it
  * VC_RESOURCE_EXHAUSTED  no memory */
 enum vc_status vc__channel_config_open(struct vc_channel *c, const char *target,
                                        const char *option,
                                        struct vc__outlier_policy *outlier);
-/* The channel is open: uses what its config says of load reports, and watches
- * the file of its option, if that is one. */
+/* Called by vc_channel_open() last, when the servers are open: uses what the
+ * config says of load reports, and watches the file of the option, if that is
+ * one. */
 void vc__channel_config_start(struct vc_channel *c);
 /* True if the policy may change while a list: is the target: the option names a
  * file. Called by vc_channel_open(). */

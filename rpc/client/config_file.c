@@ -23,7 +23,7 @@ struct vc__config_file {
 };
 
 /* take() of the file: gives the text to the owner. False if that refuses it:
- * f->why says why. */
+ * f->watched.why says why. */
 static bool
 config_file_take(struct vc__watched_file *w, char *text, size_t len)
 {

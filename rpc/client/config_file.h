@@ -28,7 +28,8 @@ struct vc__config_file_owner {
     void (*fail)(struct vc__config_file_owner *owner, const char *why);
 };
 
-/* True if an option names a file: it begins with "file:". */
+/* True if an option names a file: it begins with "file:". Called by
+ * vc__channel_config_open(). */
 bool vc__config_file_is_one(const char *option);
 
 /* Reads the file, and calls take() of the owner, or fails with why there is no
@@ -38,7 +39,8 @@ enum vc_status vc__config_file_open(struct vc__config_file **file,
                                     const char *option,
                                     struct vc__config_file_owner *owner,
                                     struct vc__engine *engine);
-/* Watches the file from now on: the holder reads it when it has changed. */
+/* Watches the file from now on: the holder reads it when it has changed. Called
+ * by vc_channel_open(), when all else is open. */
 void vc__config_file_start(struct vc__config_file *file);
 /* Closes and frees the file: the owner is not called any more. NULL is allowed.
  * Called by vc_channel_close(), and by a vc_channel_open() that fails. */

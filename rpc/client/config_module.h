@@ -14,7 +14,7 @@
 
 struct vc__service_config;
 
-/* Reads a text of len bytes; *config is then the caller's.
+/* Reads a text of len bytes. On VC_OK *config is the caller's.
  * VC_INVALID_ARGUMENT  the text is malformed, or memory is short: vc_error()
  *                      says which, where and how
  * VC_UNIMPLEMENTED     the module is not installed, or of another version */

@@ -85,8 +85,8 @@ service_add(struct vc__config *c, const struct vc_service *service)
     return s;
 }
 
-/* For vc__config_opts_take(): the entries of a service; NULL if memory is
- * short. */
+/* For vc__config_opts_take(), inside its RCU section: the entries of a service,
+ * added at its first call; NULL if memory is short. */
 static const struct config_service *
 service_get(struct vc__config *c, const struct vc_service *service)
 {
@@ -115,7 +115,8 @@ entry_hedges(const struct vc__method_config *e, const struct vc_method *m,
            !(opts->flags & VC_CALL_NO_RETRY);
 }
 
-/* For vc__config_opts_take(): what the options cannot have, and the hedge. */
+/* For vc__config_opts_take(): fills the call's policy from the entry: limits of
+ * the messages and retries; and sets opts->hedge_ms if the entry hedges it. */
 static void
 policy_fill(struct vc__call_policy *p, const struct vc__method_config *e,
             const struct vc_channel *channel, const struct vc_method *m,

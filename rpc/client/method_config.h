@@ -48,10 +48,11 @@ enum vc_status vc__config_opts_take(struct vc_call_opts *out,
 
 /* Copies, checks and completes the options of a call or a stream, as
  * vc__call_opts_take(): what they leave open is as the service config says,
- * else as method and channel say. *policy is `room`, filled, or NULL if the
- * config has no entry for the method. room: NULL takes only what
- * struct vc_call_opts can have, and no hedge; so this can be done again for the
- * same call. On the thread that makes the call or the stream.
+ * else as method and channel say. *policy becomes `room`, filled, if the config
+ * has an entry for the method; else it stays as it is: the caller has set it to
+ * NULL. room: NULL takes only what struct vc_call_opts can have, and no hedge;
+ * so this can be done again for the same call. On the thread that makes the
+ * call or the stream.
  * VC_INVALID_ARGUMENT  an option is not allowed */
 static inline enum vc_status
 vc__channel_opts_take(struct vc_call_opts *out, const struct vc_call_opts *opts,
@@ -71,14 +72,16 @@ vc__channel_opts_take(struct vc_call_opts *out, const struct vc_call_opts *opts,
  * if memory is short: then the caller still owns that. */
 struct vc__config *vc__method_config_new(struct vc__service_config *parsed);
 
-/* From now on this config is in force, NULL: none. The channel owns it; the
- * former is freed when no call reads it any more. For one thread at a time, and
- * none that holds a lock which calls take. */
+/* From now on this config is in force, NULL: none, also for the budget of
+ * retries. The channel owns it; waits until no call reads the former, and frees
+ * that. For one thread at a time, and none that holds a lock which calls take.
+ * Called when a config is taken or ends, and when the channel is freed. */
 void vc__method_config_replace(struct vc_channel *channel,
                                struct vc__config *config);
 
-/* The name of the metadata by which ring_hash chooses a server, in `name`, of
- * VC__SERVICE_CONFIG_KEY bytes, if the config says so; else false. */
+/* True if a config is in force that names metadata by which ring_hash chooses a
+ * server: the name is then in `name`, of VC__SERVICE_CONFIG_KEY bytes. Else
+ * false. Called by vc__channel_hash(). */
 bool vc__method_config_hash_metadata(const struct vc_channel *channel,
                                      char *name);
 

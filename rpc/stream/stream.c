@@ -342,9 +342,9 @@ stream_message_take(struct vc_stream *s, bool *late)
     return m;
 }
 
-/* Called by vc_stream_receive(), and when on_message() has returned, on the
- * same thread. If memory for the WINDOW frame is short, the sender is notified
- * with the next one. */
+/* Called by vc_stream_receive(), and by item_give() when on_message() has
+ * returned, on the same thread. If memory for the WINDOW frame is short, the
+ * sender is notified with the next one. */
 void
 vc__stream_taken(struct vc_stream *s, uint32_t len)
 {
@@ -365,8 +365,8 @@ vc__stream_taken(struct vc_stream *s, uint32_t len)
 
 /* Called by vc__stream_unpack(), not when the message is received: a client
  * refuses one that is longer than the max_reply of the method, or than its
- * service config allows (0: no limit). Then VC_RESOURCE_EXHAUSTED, by
- * vc__fail(); else VC_OK. */
+ * service config allows (0: no limit). Then VC_RESOURCE_EXHAUSTED, which is the
+ * thread's last error; else VC_OK. */
 static enum vc_status
 item_check(const struct vc_stream *s, size_t size)
 {

@@ -46,16 +46,20 @@
 
 struct vc__stream_ops {
     /* Queues a frame for the link, in order. False if the call has ended; then
-     * the frame is still the caller's. Any thread, without locks. */
+     * the frame is still the caller's. Any thread, without locks. At a client
+     * it may wait until it is known whether the call is tried again. */
     bool (*put)(struct vc_stream *s, struct vc__send *send);
-    /* The call's deadline has passed: ends the call, if nothing else has,
-     * before it returns. Any thread, without locks. */
+    /* The call's deadline has passed: ends the stream, if nothing else has,
+     * before it returns; at a client with callbacks another thread may still be
+     * ending it then. Any thread, without locks. */
     void (*expire)(struct vc_stream *s);
     /* The peer has taken nothing for stall_us, or for another second, while a
-     * thread waits for that: may end the call. Any thread, without locks. */
+     * thread waits for that: may end the stream. On that thread, without locks.
+     * NULL at a client, where stall_us is 0. */
     void (*stalled)(struct vc_stream *s);
     /* Ends the call with this error, if nothing else has. False if another
-     * thread is ending it. Never waits. Any thread, without locks. */
+     * thread is ending it, or if it ends later, as it is still being started.
+     * Never waits. Any thread, without locks. */
     bool (*give_up)(struct vc_stream *s, const struct vc__error *error);
     /* Writes the metadata that go with the first message to out, unless that is
      * NULL; returns their bytes. NULL if there are none. Called where
@@ -149,11 +153,12 @@ void vc__stream_put(struct vc_stream *s);
 
 /* A message was received; the stream copies it, or drops it if it has ended. If
  * `loss` is not NULL, the message could not be kept, and `loss` says why: that
- * ends the stream. False if it breaks the protocol. */
+ * ends the stream, as does a lack of memory here. False if it breaks the
+ * protocol. */
 bool vc__stream_message(struct vc_stream *s, const uint8_t *body, uint32_t len,
                         const char *loss);
-/* The first part of a message of len bytes was received. False if it breaks the
- * protocol. */
+/* The first part of a message of len bytes was received, at a server. Only
+ * checks: false if it breaks the protocol. */
 bool vc__stream_expects(struct vc_stream *s, uint32_t len);
 /* A window update was received. False if it breaks the protocol. */
 bool vc__stream_window(struct vc_stream *s, uint32_t end);
@@ -165,8 +170,8 @@ bool vc__stream_half(struct vc_stream *s);
 bool vc__stream_hears(struct vc_stream *s);
 /* Ends the stream with this error; VC_OK: without one. The messages received so
  * far may still be taken. Later calls have no effect. Any thread. Called when
- * the call ends, is cancelled, or is past its deadline, and when its link was
- * lost. */
+ * the call ends, is cancelled, or is past its deadline, when its link was lost,
+ * and at a client when the metadata of a message are malformed. */
 void vc__stream_end(struct vc_stream *s, enum vc__stream_event why,
                     const struct vc__error *error);
 
@@ -200,16 +205,17 @@ vc__stream_account(const struct vc_stream *s, size_t size)
 void vc__stream_item_free(struct vc_stream *s, struct vc__stream_item *item);
 
 /* Wakes all waiting threads and stirs the callbacks. Called in rpc/stream and
- * rpc/client/stream_again.c after each change of the stream, under the lock. */
+ * rpc/client/stream_again.c after each change that a thread may wait for, under
+ * the lock. */
 void vc__stream_changed(struct vc_stream *s);
 /* A link is given the CALL: called by call_hold() and renewed_hold() of
  * rpc/client, which are hold() of the CALL, on any thread. */
 void vc__stream_has_link(struct vc_stream *s);
-/* True if the program has sent no message, and has not finished sending; also
- * if it does so right now, and no frame was put yet. Called by the client's
- * part. */
+/* True if the program may still send, and no message has taken room in the
+ * window yet. Called by is_at_hand() (rpc/client/stream_again.c), when an
+ * attempt has failed. */
 bool vc__stream_has_sent_nothing(struct vc_stream *s);
-/* Waits for a change, at most until this time; then returns false. Called on a
+/* Waits for a change: true. At most until this time: then false. Called on a
  * thread of the program, a handler's or the one that runs callbacks, which
  * advances the engine meanwhile. Under the lock, which it releases
  * meanwhile. */
@@ -233,8 +239,9 @@ void vc__stream_drop(struct vc_stream *s);
  * callbacks. */
 void vc__stream_half_send(struct vc__send *half);
 void vc__stream_half_drop(struct vc__send *half);
-/* Fills in *error for a stream whose deadline has passed and that may have been
- * executed. The stream itself does not change. Without its lock. */
+/* Fills in *error for a stream whose deadline has passed, with the outcome
+ * unknown, which the caller may replace. The stream itself does not change.
+ * Without its lock. */
 void vc__stream_late(struct vc_stream *s, struct vc__error *error);
 
 /* --- for both sides ------------------------------------------------------ */
@@ -244,8 +251,9 @@ void vc__stream_late(struct vc_stream *s, struct vc__error *error);
  * by vc__stream_taken(), on the thread that has taken a message. */
 bool vc__stream_tell(struct vc_stream *s, enum vc__frame_type type,
                      uint32_t value);
-/* True if the call has ended: later messages are dropped. Asked by client_put()
- * while a frame waits for another attempt of the call, and by send_late(). */
+/* True if the stream has ended: later messages are dropped. Takes the lock.
+ * Asked by client_put() while a frame waits for another attempt of the call,
+ * and by send_late(), on their threads. */
 static inline bool
 vc__stream_has_ended(struct vc_stream *s)
 {
@@ -256,10 +264,10 @@ vc__stream_has_ended(struct vc_stream *s)
     pthread_mutex_unlock(&s->lock);
     return ended;
 }
-/* Raises the call's error, as vc__error_raise(); VC_OK if there is none, also
- * while the call goes on. Called when vc_stream_receive() finds no message, by
- * vc_stream_finish(), for a send after the end, and before on_cancel() and
- * on_end(). */
+/* Raises the stream's error, as vc__error_raise(), and returns its status;
+ * VC_OK if there is none, also while the call goes on. Takes the lock. Called
+ * when vc_stream_receive() finds no message, by vc_stream_finish(), for a send
+ * after the end, before on_cancel(), and at a client before on_end(). */
 enum vc_status vc__stream_status(struct vc_stream *s);
 /* Waits until the call has ended; at its deadline, ends it. On the thread of
  * vc_stream_finish(). */

@@ -120,8 +120,8 @@ due_note(struct vc__stream_events *ev, enum due due)
 
 /* --- calling them: as a handler, without the lock ------------------------ */
 
-/* Passes the message to on_message(), which frees it; frees it itself if that
- * is NULL. Called by message_give(), as a handler. */
+/* Passes the message to on_message(), which then owns it; frees it itself if
+ * that is NULL. Called by message_give(), as a handler. */
 static void
 call_message(const struct vc__stream_events *ev, void *message)
 {
@@ -182,9 +182,10 @@ message_give(struct vc_stream *s, void *message)
     call_message(ev, message);
 }
 
-/* Called by item_give(), as a handler, with the thread's last error. A message
- * that is malformed, or for which memory is short, ends the stream, however its
- * call ended otherwise: a later one would be taken for it. */
+/* Called by item_give(), as a handler. A message that is malformed, too long,
+ * or for which memory is short, ends the stream with the thread's last error,
+ * unless that has ended with another: a later message would be taken for it. No
+ * further message is given. */
 static void
 stream_events_spoil(struct vc_stream *s)
 {
@@ -241,8 +242,9 @@ half_give(struct vc_stream *s)
     vc__stream_half_send(half_take(s));
 }
 
-/* DUE_END of stream_events_give(), as a handler: runs the last callback. A HALF
- * that still waits is not needed any more. */
+/* DUE_END of stream_events_give(), as a handler: drops a HALF that still waits,
+ * as it is not needed any more, and runs on_end() between ops->over() and
+ * ops->ended(). */
 static void
 end_give(struct vc_stream *s)
 {

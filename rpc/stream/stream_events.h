@@ -75,9 +75,10 @@ void vc__stream_events_close(struct vc_stream *s);
  * is being closed then. */
 void vc__stream_events_hurry(struct vc_stream *s);
 
-/* Posts the task if a callback is due and it is not posted yet. Called on any
- * thread, after each change: by vc__stream_changed(), and where room, a pause
- * or a close has changed. */
+/* Posts the task if a callback is due, no turn is under way, and the callbacks
+ * may run already. Called on any thread, after each change that may make one
+ * due: by vc__stream_changed(), room_return(), vc_stream_pause(),
+ * vc_stream_resume(), and the close and hurry above. */
 void vc__stream_events_stir(struct vc_stream *s);
 
 /* A message of this cost did not fit: on_writable() is due once it does. Called

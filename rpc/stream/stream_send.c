@@ -245,10 +245,10 @@ window_fail(struct vc_stream *s, enum vc_status why)
 }
 
 /* Called by vc_stream_send(): waits until the link has sent the last part, or
- * was lost (VC_OK). If the call ends first, returns its error and leaves the
- * rest to the link: a server drops the parts that it still receives, and a
- * server's reply waits for the last part without the handler
- * (vc__stream_server_waits()). */
+ * was lost (VC_OK). If the call ends first, or its deadline passes, which ends
+ * it, returns its error and leaves the rest to the link: a server drops the
+ * parts that it still receives, and a server's reply waits for the last part
+ * without the handler (vc__stream_server_waits()). */
 static enum vc_status
 long_await(struct vc_stream *s)
 {
@@ -268,9 +268,9 @@ long_await(struct vc_stream *s)
 }
 
 /* Called by vc_stream_send() for the client's first message: waits until a link
- * has the CALL, which may have to be made first. The sender may rest after
- * that, and perhaps no other thread advances the engine. If the call ends
- * without a link, returns its error. */
+ * has the CALL, which may have to be made first: VC_OK. The sender may rest
+ * after that, and perhaps no other thread advances the engine. If the call ends
+ * without a link, or its deadline passes, which ends it, returns its error. */
 static enum vc_status
 link_await(struct vc_stream *s)
 {
