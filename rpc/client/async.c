@@ -94,7 +94,8 @@ seen_end(struct vc_async *a, const struct vc__attempt *won)
 }
 
 /* Ends the call, once, with `won`: the attempt that succeeded, or one of those
- * that failed. Its last step is over(). */
+ * that failed. Its last step is over(). Called by the static functions that
+ * follow. */
 static void
 async_finish(struct vc_async *a, struct vc__attempt *won)
 {
@@ -119,7 +120,8 @@ async_finish(struct vc_async *a, struct vc__attempt *won)
     a->over(a);
 }
 
-/* Ends the call with this error: async_finish() of its attempt. */
+/* Ends the call with this error: async_finish() of its attempt. For
+ * async_timer_set(), async_pause_for(), async_cancel() and on_told(). */
 static void
 finish_with(struct vc_async *a, enum vc_status status, enum vc_outcome outcome,
             const char *text)
@@ -146,7 +148,8 @@ attempt_give_up(struct vc_async *a, enum vc_outcome *outcome)
     return !a->flying;
 }
 
-/* Abandons the call, in a pause too, with its hedge. False if the end of its
+/* For async_timer_set(), async_expire() and async_cancel(): abandons the
+ * attempt, or ends the pause, and abandons the hedge. False if the end of the
  * attempt is still to be handled. */
 static bool
 give_up(struct vc_async *a, enum vc_outcome *outcome)
@@ -170,8 +173,9 @@ first_due(const struct vc_async *a)
 
 static void async_on_timer(struct vc__timer *timer);
 
-/* Starts or moves the call's timer, unless `due` is never. If memory is short
- * the call ends, unless its attempt is just ending. */
+/* For async_resume(), async_on_timer(), async_pause_for() and on_told(): starts
+ * or moves the call's timer, unless `due` is never. If memory is short the call
+ * ends, unless its attempt is just ending. */
 static void
 async_timer_set(struct vc_async *a, uint64_t due)
 {

@@ -190,8 +190,8 @@ metadata_prepare(struct vc__attempt *u)
     return status;
 }
 
-/* Frees the packed metadata of the request, if there are any: when the attempt
- * is released, or could not be prepared. */
+/* Frees the packed metadata, if there are any: for vc__attempt_release_all(),
+ * and vc__attempt_prepare_all() when that fails. */
 static void
 metadata_drop(struct vc__attempt *u)
 {

@@ -155,10 +155,11 @@ void vc__attempt_tell(struct vc__attempt *u, struct vc_result *result);
  * On the owner's thread: for a first attempt the one that makes the call. */
 void vc__attempt_start(struct vc__attempt *u, uint64_t now, uint64_t due);
 
-/* Abandons the attempt: at the deadline, on a cancel, or as the hedge or the
- * other attempt has won. True if ended() has not run and will not; then
- * *outcome says whether the call may have been executed. False if ended() has
- * run, runs, or is about to, or if it was abandoned before. */
+/* Abandons the attempt: at the deadline, on a cancel, without memory for a
+ * timer, or as the hedge or the other attempt has decided the call. True if
+ * ended() has not run and will not; then *outcome says whether the call may
+ * have been executed. False if ended() has run, runs, or is about to, or if the
+ * attempt was abandoned before. */
 bool vc__attempt_abandon(struct vc__attempt *u, enum vc_outcome *outcome);
 
 #endif

@@ -73,8 +73,8 @@ static const struct vc__options channel_opts =
     VC__OPTIONS(vc_channel_opts, "VC_CHANNEL_OPTS_INIT or VC_CHANNEL_OPTS()",
                 channel_numbers);
 
-/* Copies, checks and completes the channel's own options. VC_INVALID_ARGUMENT
- * if one is not allowed. */
+/* For vc_channel_open(): copies its options, and checks and completes the
+ * numbers among them. VC_INVALID_ARGUMENT if one is not allowed. */
 static enum vc_status
 channel_opts_take(struct vc_channel_opts *out,
                   const struct vc_channel_opts *opts)

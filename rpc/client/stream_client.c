@@ -209,8 +209,9 @@ give_up_await(struct vc_stream *s, const struct vc__error *error)
         vc__stream_await_written(s);
 }
 
-/* The error of a cancel by the program, on any thread, or by a canceller, on
- * the holder. client_give_up() replaces the outcome if it knows better. */
+/* Writes the error of a cancel: for vc__client_stream_cancel(), on any thread,
+ * and for cancel_run(), on the holder. client_give_up() replaces the outcome if
+ * it knows better. */
 static void
 cancelled_put(const struct vc_stream *s, struct vc__error *error)
 {
@@ -378,7 +379,8 @@ client_expire(struct vc_stream *s)
     give_up_await(s, &error);
 }
 
-/* free(), also of a stream that was never started. */
+/* free(): on the thread that drops the last reference, any. Also called by
+ * vc__client_stream_free(). */
 static void
 client_free(struct vc_stream *s)
 {

@@ -345,9 +345,9 @@ stream_open_seen(struct vc_channel *channel, const struct vc_service *service,
     return VC_OK;
 }
 
-/* Gives the program its stream: by memcpy(), as the program's pointer may be
- * one to a type of generated code, which must not be assigned to as a struct
- * vc_stream pointer. */
+/* For vc_stream_open() and vc_stream_start(): gives the program its stream, by
+ * memcpy(), as the program's pointer may be one to a type of generated code,
+ * which must not be assigned to as a struct vc_stream pointer. */
 static void
 stream_give(struct vc_stream **out, struct vc_stream *stream)
 {
