@@ -61,7 +61,9 @@ struct vc_stream;
  *                       is not allowed, or not for streams
  * VC_RESOURCE_EXHAUSTED the request is over the server's limit; no memory
  * VC_CANCELLED          the call's canceller, or its parent, was cancelled
- * VC_DEADLINE_EXCEEDED  the deadline of its parent has passed */
+ * VC_DEADLINE_EXCEEDED  the deadline of its parent has passed
+ * others                that of an interceptor, or of a policy of the program's
+ *                       own, which refuses the stream */
 VC_API enum vc_status vc_stream_open(struct vc_channel *channel,
                                      const struct vc_service *service,
                                      unsigned method, const void *request,
