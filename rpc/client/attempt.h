@@ -91,8 +91,9 @@ void vc__attempt_init(struct vc__attempt *u, struct vc_channel *channel,
 enum vc_status vc__attempt_limit(struct vc__attempt *u,
                                  const struct vc__call_policy *policy);
 
-/* The parts of vc__attempt_prepare(), with its errors: one for all attempts,
- * and one for those without metadata, of their own or of the library. */
+/* For vc__attempt_prepare(), with its errors: the first for attempts that have
+ * metadata, of the program or of the library: packs these and calls the second.
+ * That measures the message, and may pack it; it is enough for others. */
 enum vc_status vc__attempt_prepare_all(struct vc__attempt *u);
 enum vc_status vc__attempt_prepare_message(struct vc__attempt *u);
 
@@ -120,8 +121,8 @@ vc__attempt_unhold(struct vc__attempt *u)
     u->held = NULL;
 }
 
-/* For vc__attempt_release(): an attempt that has something to free, or a server
- * to let go of. */
+/* For vc__attempt_release(), if there is anything to free or let go of: does
+ * what that says. */
 void vc__attempt_release_all(struct vc__attempt *u);
 
 /* Frees what an attempt has that was not started, has ended or was abandoned;

@@ -57,7 +57,7 @@ bool vc__reply_metadata_pushback(const struct vc__reply_metadata *b,
 /* --- for the program --------------------------------------------------- */
 
 /* Called when a call or a stream is made, if its options have a result, and by
- * vc_stream_result(): on that thread, whose last error it sets.
+ * vc_stream_result(): on that thread, whose last error it sets. VC_OK, or
  * VC_INVALID_ARGUMENT  result is NULL, or its size is not set */
 enum vc_status vc__result_check(const struct vc_result *result);
 

@@ -103,7 +103,8 @@ policy_allows(struct vc__client_stream *c, const struct vc__error *error,
 
 /* --- resting -------------------------------------------------------------- */
 
-/* Posts the rest's task, rest_run(), unless it is posted. The task has a
+/* For rest_begin(), stream_again_on_broken() and vc__client_stream_rest_end():
+ * posts the rest's task, rest_run(), unless it is posted. The task has a
  * reference to the stream. Under the stream's lock, on any thread. */
 static void
 rest_post(struct vc__client_stream *c)
@@ -130,8 +131,9 @@ stream_again_on_broken(struct vc__retry_wait *p)
     pthread_mutex_unlock(&c->stream.lock);
 }
 
-/* For vc__client_stream_again(): begins the rest, until `until`. False if the
- * call was cancelled or has ended: there is no rest. */
+/* For vc__client_stream_again(), on its thread: begins the rest, until `until`;
+ * what is sent is parked from now on. False if the call was cancelled or has
+ * expired, or the stream has ended: there is no rest. */
 static bool
 rest_begin(struct vc__client_stream *c, const struct vc__error *why,
            uint64_t until)
@@ -239,8 +241,8 @@ renewed_put(struct renewed *r)
         free(r);
 }
 
-/* hold() of a further CALL: a link gets it. Any thread, under the pool's
- * lock. */
+/* hold() of a further CALL: a link gets it, and with it references to the CALL
+ * and the stream. Any thread, under the pool's lock. */
 static void
 renewed_hold(struct vc__send *send)
 {
@@ -251,8 +253,8 @@ renewed_hold(struct vc__send *send)
     vc__stream_has_link(r->stream);
 }
 
-/* done() of a further CALL: the link no longer uses it. Any thread, under the
- * link's lock. */
+/* done() of a further CALL: the link no longer uses it: drops its references.
+ * Any thread, under the link's lock. */
 static void
 renewed_done(struct vc__send *send, enum vc__send_end end)
 {
@@ -439,7 +441,8 @@ stream_again_resume(struct vc__client_stream *c)
     vc__channel_leave(channel);
 }
 
-/* fire() of the rest's timer, on the holder. Drops the timer's reference. */
+/* fire() of the rest's timer, on the holder: goes on with the call, unless the
+ * rest was ended or broken just now. Drops the timer's reference. */
 static void
 on_rested(struct vc__timer *timer)
 {

@@ -39,8 +39,9 @@ bool vc__client_stream_rest_end(struct vc__client_stream *c);
  * true. */
 void vc__client_stream_rest_leave(struct vc__client_stream *c);
 
-/* Sets the error of a call whose deadline has passed while it waited for its
- * server, or rested; c->why is set, to the error of its last attempt. */
+/* Sets *error to VC_DEADLINE_EXCEEDED, not executed, for a call whose deadline
+ * has passed while it waited for its server, or rested; c->why is set, to the
+ * error of its last attempt. Called by the thread that ends the call then. */
 void vc__client_stream_waited(struct vc__client_stream *c,
                               struct vc__error *error);
 

@@ -302,9 +302,9 @@ struct put {
     bool parked; /* there is none now, and the frame was parked */
 };
 
-/* For client_put(): parks the frame if the call rests, else finds its attempt,
- * as the next one may have another client; then client_leave() must follow.
- * False if the call has ended. */
+/* For client_put(): parks the frame while no attempt can take it, else finds
+ * its attempt, as the next one may have another client; then client_leave()
+ * must follow. False if the call has ended. */
 static bool
 put_begin(struct vc__client_stream *c, struct vc__send *send, struct put *p)
 {
@@ -512,7 +512,8 @@ on_window(struct vc__request *r, uint32_t end)
         &caa_container_of(r, struct vc__client_stream, request)->stream, end);
 }
 
-/* hold() of the CALL: a link gets it. Any thread, under the pool's lock. */
+/* hold() of the CALL: a link gets it, with a reference to the stream. Any
+ * thread, under the pool's lock. */
 static void
 call_hold(struct vc__send *send)
 {
@@ -523,7 +524,8 @@ call_hold(struct vc__send *send)
     vc__stream_has_link(s);
 }
 
-/* done() of the CALL: the link is done with it. Any thread, under its lock. */
+/* done() of the CALL: the link no longer uses it: drops its reference. Any
+ * thread, under the link's lock. */
 static void
 call_done(struct vc__send *send, enum vc__send_end end)
 {

@@ -118,7 +118,8 @@ stream_open_on_broken(struct vc__retry_wait *p)
 }
 
 /* For call_start(): gives the callbacks to the stream before its call starts. A
- * stream with callbacks keeps the channel until the last callback. */
+ * stream with callbacks keeps the channel until the last callback. If the
+ * channel is being closed, the program cannot pause them. */
 static void
 events_join(struct vc__client_stream *c, struct vc__stream_events *events)
 {
