@@ -384,7 +384,7 @@ on_told(struct vc__task *task)
 }
 
 /* ended() of the attempt: any thread, as it may also end inside
- * vc__attempt_start() or vc_channel_close(). */
+ * vc__attempt_start(), or while the channel is being closed. */
 static void
 async_on_ended(struct vc__attempt *u)
 {

@@ -129,8 +129,9 @@ completions_queue_put(struct vc_completions *q)
     free(q);
 }
 
-/* Frees an ended call, with its reply, if no thread took it before its queue
- * was freed. Called by vc_completions_free() or over_by_queue(). */
+/* Frees the reply of an ended call that no thread took before its queue was
+ * freed, and drops the queue's reference to the call. Called by
+ * vc_completions_free() or over_by_queue(), without the lock. */
 static void
 completions_drop(struct vc_async *a)
 {
