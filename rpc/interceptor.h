@@ -96,7 +96,8 @@ void vc__interception_message(struct vc_interception *i,
                               const ProtobufCMessage *message);
 /* Runs the finish callbacks, after setting end->us; frees the added metadata.
  * Only interceptors whose start has run are called. Called on the thread that
- * ends the call, or closes the stream of a channel. */
+ * ends the call; for a stream of a channel on the one that closes it or has run
+ * its on_end(), if that is later. */
 void vc__interception_finish(struct vc_interception *i,
                              struct vc_interception_end *end, uint64_t now);
 
