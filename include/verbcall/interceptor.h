@@ -69,8 +69,9 @@ struct vc_interception_end {
  * The messages of a stream are seen when they are sent and received, on the
  * threads that do so, which may be two at a time. On a client the finish of a
  * stream runs inside vc_stream_close(), which may be after the channel was
- * closed. The reply and the finish of an asynchronous call are seen on a thread
- * that advances the runtime or begins another call, and must not block it.
+ * closed; with callbacks after on_end(), on its thread, if that is later. The
+ * reply and the finish of an asynchronous call are seen on a thread that
+ * advances the runtime or begins another call, and must not block it.
  *
  * Initialize it with VC_INTERCEPTOR_INIT, or write VC_INTERCEPTOR(.start =
  * on_start) where it is used. */
