@@ -2,8 +2,9 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * What one change of the servers of a channel has added and removed, for the
- * log. On the thread that changes them. vc__change_note() may run under locks;
- * the line is logged afterwards, without any.
+ * log. On the thread that changes them, in vc__changes_set(). vc__change_note()
+ * runs under `changing` (changes.h); the lines are logged afterwards, without
+ * that lock.
  *
  * Called by: changes.c (all). */
 #ifndef VC_RPC_CHANGE_LOG_H
@@ -25,16 +26,18 @@ struct vc__change {
     } named[VC__LOG_MOST];
 };
 
-/* Nothing has changed yet. log: where it will be logged. */
+/* Begins a record: nothing has changed yet. log: where it will be logged. */
 void vc__change_begin(struct vc__change *c, const struct vc__log *log);
 
-/* A server comes, or goes. The place where calls wait for servers does not
- * count. The caller has not put it yet. */
+/* A server is added, or dropped: counts it, and holds it if a line is to name
+ * it. The place where calls wait for servers does not count. The caller has not
+ * put the server yet. */
 void vc__change_note(struct vc__change *c, struct vc__subchannel *s,
                      bool comes);
 
-/* Logs the change of the channel with this target, which has n servers now, if
- * it was one. */
+/* Logs for the channel with this target, which has n servers now, that its
+ * resolver has an answer again, how many servers were added and dropped, and
+ * which: each if it is so, and the log wants it. */
 void vc__change_log(const struct vc__change *c, struct vc__log *log,
                     const char *target, unsigned n);
 

@@ -57,8 +57,9 @@ server_find(const struct vc__server_set *set, const char *target, unsigned i)
     return NULL;
 }
 
-/* For set_fill(): makes the subchannel of a new server. NULL, with the error as
- * this thread's last, if its target is malformed or memory is short. */
+/* For set_fill(): makes the subchannel of a new server, with one user, the set,
+ * and adds it to `alive`. NULL, with the error as this thread's last, if its
+ * target is malformed or memory is short. */
 static struct vc__subchannel *
 server_make(struct vc__changes *ch, const char *target)
 {
@@ -91,9 +92,10 @@ is_named_twice(const struct vc__server_set *set, unsigned n, const char *target)
 }
 
 /* Fills the new set, whose `about` has n entries, and arranges it for the
- * policy; drops entries that name a server for the second time. False, with the
- * error as this thread's last, if a server cannot be made, memory is short, or
- * a policy of the program's own refuses the set: then set->n are filled. */
+ * policy; leaves out entries that name a server for the second time. Makes the
+ * servers that are new, and notes them in `change`. False, with the error as
+ * this thread's last, if a server cannot be made, memory is short, or a policy
+ * of the program's own refuses the set: then set->n are filled. */
 static bool
 set_fill(struct vc__changes *ch, struct vc__server_set *set, unsigned n,
          struct vc__change *change)
@@ -128,8 +130,9 @@ set_fill(struct vc__changes *ch, struct vc__server_set *set, unsigned n,
     return false;
 }
 
-/* For set_publish(), when no choice reads the former set any more: drops those
- * of its servers that this round has not named, and notes them in `change`. */
+/* For set_publish(), when no choice reads the former set any more, which is
+ * `set`: drops those of its servers that this round has not named, and notes
+ * them in `change`. */
 static void
 set_drop(struct vc__changes *ch, const struct vc__server_set *set,
          struct vc__change *change)
@@ -195,8 +198,9 @@ set_publish(struct vc__changes *ch, struct vc__server_set *set,
 
 /* --- changing ------------------------------------------------------------- */
 
-/* For vc__changes_set(): the answer counts, and no redirect of before. Each
- * server is tried at its own address again. */
+/* For vc__changes_set(), under `changing`: the answer counts, and no redirect
+ * of before. Each server that was sent elsewhere is tried at its own address
+ * again. Begins to follow the new servers for twins. */
 static void
 redirects_end(const struct vc__server_set *set)
 {
@@ -205,8 +209,9 @@ redirects_end(const struct vc__server_set *set)
     vc__twins_follow(set);
 }
 
-/* For vc__changes_set(): there are servers, so the calls that have waited go to
- * them. Puts `nowhere`. */
+/* For vc__changes_set(), under `changing`: there are servers, so the attempts
+ * that wait for them fail, on the holder, and their calls choose again. Puts
+ * `nowhere`. */
 static void
 waiting_end(struct vc__changes *ch, struct vc__subchannel *nowhere)
 {
@@ -248,8 +253,9 @@ vc__changes_set(struct vc__changes *ch, struct vc__endpoint *endpoints,
     return VC_OK;
 }
 
-/* For vc__changes_policy(): the servers of the present set, in the resolver's
- * order, for another policy. NULL if memory is short. */
+/* For vc__changes_policy(), under `changing`: a new set of the servers of the
+ * present one, arranged for this policy from the resolver's order. NULL if
+ * memory is short. */
 static struct vc__server_set *
 set_rearranged(const struct vc__changes *ch, enum vc__policy policy)
 {
@@ -342,10 +348,10 @@ vc__changes_describe(const struct vc__changes *ch, char *text, size_t size)
                             fails ? ch->failure.text : "not known yet");
 }
 
-/* --- opening and closing, on the threads that do that --------------------- */
+/* --- opening and closing; the threads are in changes.h -------------------- */
 
-/* The first set: one server that leads nowhere. For changes_new(). False if
- * memory is short. */
+/* For changes_new(): makes the first set, of one server that leads nowhere.
+ * False if memory is short: then nothing of it is left. */
 static bool
 nowhere_open(struct vc__changes *ch)
 {
@@ -366,8 +372,8 @@ nowhere_open(struct vc__changes *ch)
     return true;
 }
 
-/* For vc__changes_open(): what is there before there is a server. NULL if
- * memory is short. */
+/* For vc__changes_open(), on its thread: what is there before there is a
+ * server. NULL if memory is short. */
 static struct vc__changes *
 changes_new(struct vc__servers *sv, const char *target,
             const struct vc__target_opts *opts)
@@ -425,8 +431,8 @@ vc__changes_shut(struct vc__changes *ch)
     vc__resolver_close(resolver);
 }
 
-/* One user more, which the caller puts; false if it has none: then it is being
- * closed. For alive_take(), under `lock`. */
+/* For alive_take(), under `lock`: true with one user more, which
+ * vc__changes_cancel() puts; false if it has none: then it is being closed. */
 static bool
 server_try_hold(struct vc__subchannel *s)
 {

@@ -41,10 +41,11 @@ struct vc__changes {
 };
 
 /* Gives a channel whose target is for this type of resolver one server that
- * leads nowhere, and opens the resolver. Returns VC_OK, what open() of the type
- * has returned, an error of vc__target_opts_choose(), or VC_RESOURCE_EXHAUSTED;
- * after an error nothing must be closed. Called by vc_channel_open(), instead
- * of vc__servers_open(). */
+ * leads nowhere, and opens the resolver. Returns VC_OK; or, as this thread's
+ * last error, what open() of the type has returned, an error of
+ * vc__target_opts_choose(), or VC_RESOURCE_EXHAUSTED: then nothing must be
+ * closed. Called by vc_channel_open(), on its thread, instead of
+ * vc__servers_open(). */
 enum vc_status vc__changes_open(struct vc__servers *sv,
                                 struct vc__progress *progress,
                                 const struct vc_resolver_type *type,
@@ -52,25 +53,30 @@ enum vc_status vc__changes_open(struct vc__servers *sv,
                                 struct vc__target_opts *opts);
 
 /* These are the servers from now on: n, at least 1. Owns `endpoints`, of
- * malloc(). VC_INVALID_ARGUMENT, VC_RESOURCE_EXHAUSTED, or what build() of a
- * policy of the program's own has returned, as this thread's last error:
- * nothing has changed. Returns when no choice reads the former servers any
- * more. Called by vc_resolver_set(). */
+ * malloc(), also after an error. VC_INVALID_ARGUMENT, VC_RESOURCE_EXHAUSTED, or
+ * what build() of a policy of the program's own has returned (VC_INTERNAL for
+ * what is no error's status), as this thread's last error: nothing has changed.
+ * With VC_OK no choice reads the former set any more. Called by
+ * vc_resolver_set(), on any thread, also inside open() of a resolver. */
 enum vc_status vc__changes_set(struct vc__changes *ch,
                                struct vc__endpoint *endpoints, unsigned n);
-/* The policy of the channel is this one from now on. False if memory is short:
- * nothing has changed. Returns when no choice reads the former set any more.
- * Called when the service config changes: on the thread of
- * vc_resolver_config(), or on the holder. */
+/* The policy of the channel is this one of the library from now on. False if
+ * memory is short: nothing has changed, and no error is set. If it returns true
+ * no choice reads the former set any more. Called when the service config
+ * changes: on the thread of vc_resolver_config(), or, if its file has changed,
+ * on the holder. */
 bool vc__changes_policy(struct vc__changes *ch, enum vc__policy policy);
 /* There is no answer, for this reason, which is logged if it is a new one. If
- * there were no servers yet, calls that wait for them fail with it. Called by
- * vc_resolver_fail(). */
+ * there were no servers yet, attempts that wait for them fail with
+ * VC_UNAVAILABLE and this text, soon, on the holder, and later ones at once.
+ * Called by vc_resolver_fail(), on any thread. */
 void vc__changes_fail(struct vc__changes *ch, const char *why);
 
-/* A server could not be reached, or was lost: asks the resolver again, once a
- * second at most. Called when an attempt or a stream has failed, and when a
- * choice finds a server that fails. Not under RCU. */
+/* A server could not be reached, or was lost: has the resolver asked again, on
+ * the holder, once a second at most; does nothing once it is closed. Called
+ * when an attempt or a stream has failed with VC_UNAVAILABLE, and when a choice
+ * finds a server that fails: any thread, not in a read-side critical
+ * section. */
 void vc__changes_again(struct vc__changes *ch, uint64_t now);
 
 /* Between these the set does not change. For vc__servers_enter() and exit(). */
@@ -85,15 +91,18 @@ size_t vc__changes_describe(const struct vc__changes *ch, char *text,
                             size_t size);
 
 /* For vc_channel_close() and, except cancel, for a vc_channel_open() that
- * fails: on its thread, in this order, as those of servers.h. Shut closes the
- * resolver: nothing changes any more. Cancel ends the calls of all subchannels,
- * also of dropped ones, and what waits to connect for this owner. */
+ * fails: on its thread, in this order, by the functions of servers.h of the
+ * same names. Shut closes the resolver: the servers stay the same from then on.
+ * Cancel, when the policy does not change any more, either, ends the calls of
+ * all subchannels, also of dropped ones, and what waits to connect for this
+ * owner. */
 void vc__changes_shut(struct vc__changes *ch);
 void vc__changes_cancel(struct vc__changes *ch, const void *owner);
-/* A subchannel is closed, and about to be freed: takes it from the list of
- * those that live. Called by server_gone() of servers.c, on the holder. */
+/* A subchannel is closed, and about to be freed: takes it from the list
+ * `alive`. Called by server_gone() of servers.c, on the holder. */
 void vc__changes_gone(struct vc__changes *ch, struct vc__subchannel *s);
-/* Frees it: all is closed, or could not be opened. NULL is allowed. */
+/* Frees it: all is closed, or could not be opened. NULL is allowed. On the
+ * thread that closes or opens the channel. */
 void vc__changes_free(struct vc__changes *ch);
 
 #endif

@@ -72,8 +72,8 @@ vc__custom_free(struct vc__custom *cu)
 
 /* --- a set of servers: on the thread that opens, changes or closes them --- */
 
-/* For vc__custom_build(): shows the policy the servers of the set. NULL if
- * memory is short. */
+/* For vc__custom_build(): makes what the policy is to know of the servers of
+ * the set, without its state. NULL if memory is short. */
 static struct vc__custom_set *
 custom_set_new(const struct vc__server_set *set)
 {
@@ -113,7 +113,8 @@ status_is_error(enum vc_status status)
 }
 
 /* For vc__custom_build(): calls build(), if there is one. False, with the error
- * as this thread's last, if that fails. */
+ * as this thread's last, if that fails: its status, or VC_INTERNAL if that is
+ * no error's. */
 static bool
 custom_set_build(const struct vc__custom *cu, const char *label,
                  struct vc__custom_set *cs, uint32_t n)
@@ -207,7 +208,8 @@ custom_pick_of(const struct vc_pick *pub)
 }
 
 /* state() of struct vc_pick. As the library's own policies do, has a server
- * connected that is not. */
+ * connected that is not, once its backoff is over. VC_SERVER_FAILING for a
+ * number that is too high. */
 static enum vc_server_state
 custom_state(const struct vc_pick *pub, uint32_t i)
 {
@@ -238,7 +240,7 @@ custom_state(const struct vc_pick *pub, uint32_t i)
     return VC_SERVER_FAILING;
 }
 
-/* tried() of struct vc_pick. */
+/* tried() of struct vc_pick; false for a number that is too high. */
 static bool
 custom_tried(const struct vc_pick *pub, uint32_t i)
 {
@@ -253,7 +255,7 @@ custom_tried(const struct vc_pick *pub, uint32_t i)
     return false;
 }
 
-/* calls() of struct vc_pick. */
+/* calls() of struct vc_pick; UINT64_MAX for a number that is too high. */
 static uint64_t
 custom_calls(const struct vc_pick *pub, uint32_t i)
 {
@@ -281,7 +283,8 @@ custom_random(const atomic_uint *channel, uint32_t turn, uint64_t now)
     return high << 32 | vc__random(&seed);
 }
 
-/* Fills in all but what a policy writes into `why`. */
+/* Fills in what the policy sees; p->set and p->pick are set. Counts the
+ * turn. */
 static void
 custom_pick_fill(struct custom_pick *p, const struct vc__custom *cu,
                  atomic_uint *turn)
@@ -307,7 +310,7 @@ custom_pick_fill(struct custom_pick *p, const struct vc__custom *cu,
     p->metadata = facts.metadata;
 }
 
-/* Notes that the call goes to this server. */
+/* Notes in the call's key that this attempt goes to the server of this pool. */
 static void
 tried_add(struct vc__pick_key *key, const struct vc__pool *pool)
 {

@@ -47,9 +47,11 @@ struct vc__custom_set {
 };
 
 /* Reads the option `policy`, into a zeroed picker: the name of one of the
- * library, or of one that is registered, with its config. VC_INVALID_ARGUMENT
- * if there is none, VC_RESOURCE_EXHAUSTED without memory. Called by
- * vc_channel_open(). */
+ * library, or of one that is registered, with its config; NULL: pick_first.
+ * facts: for vc__custom_pick(). Returns VC_OK; or, as this thread's last error,
+ * VC_INVALID_ARGUMENT if there is no such policy, or it takes no config, or
+ * VC_RESOURCE_EXHAUSTED without memory. Called by vc_channel_open(), on its
+ * thread. */
 enum vc_status
 vc__custom_choose(struct vc__picker *k, const char *policy,
                   struct vc__pick_facts (*facts)(const struct vc__pick_key *));
@@ -59,16 +61,18 @@ vc__custom_choose(struct vc__picker *k, const char *policy,
 void vc__custom_free(struct vc__custom *custom);
 
 /* All servers are in the set, which is not yet published: has the policy make
- * its state. label: the channel's, or NULL. Without a policy, custom is NULL,
- * and nothing is made. False, with the error as this thread's last, if that
- * fails. On the thread that opens or changes the channel. */
+ * its state. label: the channel's, or NULL. True; also if custom is NULL, as
+ * the policy is one of the library: then nothing is made. False, with the error
+ * as this thread's last, if build() of the policy fails, or memory is short. On
+ * the thread that opens the channel, or calls vc_resolver_set(). */
 bool vc__custom_build(const struct vc__custom *custom, const char *label,
                       struct vc__server_set *set);
 
 /* No choice reads the former set any more. RCU orders that, but ThreadSanitizer
  * does not see it: as set_drop() of changes.c does for the servers, this pairs
- * with vc__subchannel_hold() of the place and the refusal. Without a policy,
- * custom is NULL, and nothing is done. Before vc__custom_set_free(). */
+ * with vc__subchannel_hold() of the place and the refusal. Does nothing if
+ * custom is NULL, as the policy is one of the library. Called by set_publish()
+ * of changes.c, in vc__changes_set(), before vc__custom_set_free(). */
 void vc__custom_settle(const struct vc__custom *custom);
 
 /* Has the state destroyed, and frees the set. Called when no thread reads the
@@ -76,9 +80,10 @@ void vc__custom_settle(const struct vc__custom *custom);
  * vc__custom_build() when it fails. NULL is allowed. */
 void vc__custom_set_free(struct vc__custom_set *cs);
 
-/* Asks the policy. Returns a server; or custom->place, if the call is to wait;
- * or custom->refusal, with the error as this thread's last, if it is to fail.
- * turn: counts the choices. For vc__picker_pick(). */
+/* Asks the policy. Returns a server of the set; or custom->place, if the call
+ * is to wait; or custom->refusal, with the error as this thread's last, if it
+ * is to fail. turn: counts the choices. For vc__picker_pick(), on any thread
+ * that starts an attempt. */
 struct vc__subchannel *vc__custom_pick(struct vc__custom *custom,
                                        atomic_uint *turn,
                                        const struct vc__server_set *set,

@@ -65,8 +65,9 @@ ejection_log(const struct vc__ejections *ej, const struct vc__subchannel *s)
             why);
 }
 
-/* For ejections_on_timer(): counts and logs what a sweep has changed: servers
- * that are held, as lines are logged without locks. Puts them. */
+/* For ejections_on_timer(): counts the servers that a sweep has ejected, and
+ * logs these and those that have returned. They are held, as lines are logged
+ * without locks. Puts them. */
 static void
 ejections_log(struct vc__ejections *ej, struct vc__subchannel **changed,
               unsigned n)
@@ -81,8 +82,10 @@ ejections_log(struct vc__ejections *ej, struct vc__subchannel **changed,
     }
 }
 
-/* Judges the servers of the set, for ejections_on_timer(). Returns the number
- * of those that have changed, held, in `changed`, which has room for all. */
+/* Judges the servers of the set, for ejections_on_timer(), and bars those that
+ * are ejected; the only one of a set is not judged, and gets calls. Returns the
+ * number of those that have changed, held, in `changed`, which has room for
+ * all. */
 static unsigned
 set_sweep(struct vc__ejections *ej, const struct vc__server_set *set,
           struct vc__outlier **all, struct vc__subchannel **changed)
@@ -110,8 +113,9 @@ set_sweep(struct vc__ejections *ej, const struct vc__server_set *set,
     return n;
 }
 
-/* fire() of the timer: an interval has passed. Without memory its counts are
- * judged with those of the next. */
+/* fire() of the timer: an interval has passed. Judges the servers, and starts
+ * the timer again. Without memory the counts are judged with those of the next
+ * interval. */
 static void
 ejections_on_timer(struct vc__timer *timer)
 {
@@ -132,7 +136,8 @@ ejections_on_timer(struct vc__timer *timer)
                     vc__now() + ej->policy.interval_us, ejections_on_timer);
 }
 
-/* The task: starts the timer, and when it is posted again stops it. */
+/* The task of vc__ejections_begin(): starts the timer. When
+ * vc__ejections_stop() has posted it again, stops the timer. */
 static void
 ejections_run(struct vc__task *task)
 {

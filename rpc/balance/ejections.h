@@ -12,15 +12,16 @@
 
 #include "rpc/balance/servers.h"
 
-/* Begins, if the policy looks for outliers and there may be several servers:
- * sets sv->ejections. Its servers are open, and no call was made yet. False if
- * memory is short; true, too, if nothing is to begin. Called by
- * vc_channel_open(). */
+/* Begins, if the policy looks for outliers and sv->only is NULL: sets
+ * sv->ejections. The servers, or their resolver, are open, and no call was made
+ * yet. False if memory is short; no error is set. True, too, if nothing is to
+ * begin. Called inside vc_channel_open(). */
 bool vc__ejections_begin(struct vc__servers *sv,
                          const struct vc__outlier_policy *policy);
 
-/* Stops the timer, on the holder, and waits for that. Called by
- * vc_channel_close(), and by a vc_channel_open() that fails. */
+/* Has the holder stop the timer, and waits for that. Called by
+ * vc__servers_shut(), inside vc_channel_close(), or a vc_channel_open() that
+ * fails. */
 void vc__ejections_stop(struct vc__ejections *ej);
 /* Frees it: no call uses the channel any more. NULL is allowed. */
 void vc__ejections_free(struct vc__ejections *ej);

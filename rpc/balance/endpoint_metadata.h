@@ -3,7 +3,7 @@
  *
  * What a resolver says of endpoints, in one block of memory: the endpoints,
  * followed by the metadata that they point to. So free() of the first frees
- * all. Only on the thread that changes the servers of a channel.
+ * all. On the thread that changes the servers of a channel, or its policy.
  *
  * Called by: resolver.c (check, copy, endpoints_new), endpoint_metadata.c
  * (copy, endpoints_new), changes.c (endpoints_copy). */

@@ -31,8 +31,8 @@ struct vc__pick_key {
 };
 
 /* True if a policy of the program's own has chosen the same server for the last
- * two attempts of the call: it insists on that. Called when an attempt has
- * failed. */
+ * two attempts of the call, hedges included: it insists on that. False for a
+ * policy of the library. Called when an attempt has failed, on any thread. */
 static inline bool
 vc__pick_key_insists(const struct vc__pick_key *key)
 {
@@ -60,8 +60,8 @@ enum vc__suits {
     VC__SUITS_SAME_SOON,
     VC__SUITS_EJECTED, /* it is connected, but ejected as an outlier */
     VC__SUITS_SAME_EJECTED,
-    VC__SUITS_FAILING, /* it cannot be reached, or is unhealthy; or it is
-                          ejected, and not connected, or its health is not
+    VC__SUITS_FAILING, /* it cannot be reached, is unhealthy, or a twin; or it
+                          is ejected, and not connected, or its health is not
                           known */
     VC__SUITS_SAME_FAILING,
 };
@@ -90,8 +90,8 @@ struct vc__field vc__field_of(const struct vc__server_set *set,
                               struct vc__range range, bool connects,
                               const struct vc__pick *pick);
 
-/* The place in the set of number k, from 0, of the servers of the field; of the
- * last of them, if they are fewer by now. */
+/* Returns the place in the set of number k, from 0, of the servers of the
+ * field; that of the last of them, if they are fewer by now. */
 unsigned vc__field_get(const struct vc__field *f,
                        const struct vc__server_set *set, unsigned k,
                        const struct vc__pick *pick);

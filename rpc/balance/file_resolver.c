@@ -104,7 +104,8 @@ file_open(struct vc_resolver *r, const char *target, void **state)
     return VC_OK;
 }
 
-/* close() of the type: on the thread of vc_channel_close(). */
+/* close() of the type: on the thread of vc_channel_close(), or of a
+ * vc_channel_open() that fails after file_open(). Frees the state. */
 static void
 file_close(void *state)
 {

@@ -2,9 +2,9 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The resolver of targets file:PATH: the servers of a channel are those of a
- * file, and change with it. See doc/balancing.md, "file:". Its functions run as
- * verbcall/resolver.h says: open() and close() on the threads of
- * vc_channel_open() and vc_channel_close(), again() on the holder of the
+ * file, and change with it. See doc/balancing.md, "file:". open() runs on the
+ * thread of vc_channel_open(), close() on that of vc_channel_close(), or of a
+ * vc_channel_open() that fails after open(), again() on the holder of the
  * channel's engine. */
 #ifndef VC_RPC_FILE_RESOLVER_H
 #define VC_RPC_FILE_RESOLVER_H

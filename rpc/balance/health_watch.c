@@ -241,8 +241,8 @@ watch_on_message(struct vc__request *r, const struct vc__metadata *m,
     return true;
 }
 
-/* window() of the request: there is nothing that a client might send. As in
- * other streams it is no fault. */
+/* window() of the request, under the lock: does nothing, as the client sends no
+ * more. True: as in other streams it is no fault. */
 static bool
 watch_on_window(struct vc__request *r, uint32_t end)
 {

@@ -21,27 +21,31 @@ struct vc__client;
 struct vc__health_watch;
 struct vc__subchannel;
 
-/* A watch of this name, which was checked. NULL: no memory. Any thread. */
+/* Makes a watch of the health of this service's name, which was checked. NULL:
+ * no memory. On the thread that opens or changes the channel. */
 struct vc__health_watch *vc__health_watch_new(const char *name);
-/* Begins to watch the server: the subchannel is open and has no clients yet,
- * and sets its `watch` to this one. Any thread. */
+/* Begins to watch the server: the subchannel is open, has no clients yet, and
+ * its `watch` is this one. The same thread. */
 void vc__health_watch_begin(struct vc__health_watch *w,
                             struct vc__subchannel *s);
 
-/* The requests of this client wait until the server is healthy. Any thread, as
- * vc__gate_admit(). */
+/* The requests of this client wait from now on until the health of the server
+ * is known, and fail while it is unhealthy. Called by client_make() of
+ * subchannel.c, under the channel's lock, on any thread that starts an
+ * attempt. */
 void vc__health_watch_admit(struct vc__health_watch *w, struct vc__client *c);
 
-/* Ends the stream, on the holder. The watch may be freed by a task that is
- * posted afterwards, as one of its own may have been posted before. */
+/* Ends the stream, on the holder: the server has no users. The watch may be
+ * freed by a task that is posted afterwards, as one of its own may have been
+ * posted before. */
 void vc__health_watch_end(struct vc__health_watch *w);
 /* NULL is allowed. On the holder, after the end; or on any thread, if the
  * server could not be made. */
 void vc__health_watch_free(struct vc__health_watch *w);
 
-/* For vc_channel_describe(): "ready", or why the server gets no calls, while it
- * is connected. Returns false if it is not. Any thread, without the pool's
- * lock. */
+/* For vc_channel_describe(): writes "ready", or why the server gets no calls,
+ * and returns true if it is connected. If it is not: false, and the text does
+ * not count. Any thread, without the pool's lock. */
 bool vc__health_watch_describe(struct vc__health_watch *w, char *text,
                                size_t size);
 

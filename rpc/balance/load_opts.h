@@ -14,13 +14,14 @@
 
 #include "rpc/balance/load_weight.h"
 
-/* To be called inside vc_channel_open(), on its thread. opts may be NULL.
+/* Called inside vc_channel_open(), on its thread. opts may be NULL: all
+ * defaults. VC_OK: *out is set.
  * VC_INVALID_ARGUMENT  an option is out of its range, or the size is not set */
 enum vc_status vc__load_opts_take(struct vc__load_rules *out,
                                   const struct vc_load_opts *opts);
 
-/* Replaces the rules for which an option is given, that is not 0. The options
- * are within their ranges. For vc__load_opts_take(), and for
+/* Replaces the rules, but for `ignore`, for which an option is given, that is
+ * not 0. The options are within their ranges. For vc__load_opts_take(), and for
  * vc__loads_follow(), on any thread. */
 void vc__load_opts_over(struct vc__load_rules *rules,
                         const struct vc_load_opts *opts);

@@ -59,9 +59,9 @@ vc__load_use(struct vc__load *load, float weight)
     atomic_store_explicit(&load->used, weight, memory_order_relaxed);
 }
 
-/* A report was received, on the holder; one that says nothing changes nothing.
- * `connection` is another number when the server has been connected anew: then
- * its blackout begins again. */
+/* A report was received, on the holder, for vc__loads_take(): keeps its weight;
+ * one that says nothing changes nothing. `connection` is another number when
+ * the server has been connected anew: then its blackout begins again. */
 void vc__load_take(struct vc__load *load, const struct vc__load_rules *rules,
                    const struct vc__load_report *report, unsigned connection,
                    uint64_t now);

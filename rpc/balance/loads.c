@@ -107,7 +107,8 @@ vc__loads_take(struct vc__loads *ls, const struct vc__client *client,
     report_take(ls, client->owner, &report);
 }
 
-/* The task of vc__loads_stop(). */
+/* The task of vc__loads_stop(): stops the timer, for good, and ends the
+ * wait. */
 static void
 loads_end(struct vc__task *task)
 {

@@ -16,15 +16,17 @@
 #include "rpc/balance/servers.h"
 #include "transport/wire/metadata.h"
 
-/* Begins, if the policy is weighted_round_robin or may become it, and reports
- * are not ignored: sets sv->loads. No call was made yet, and if the policy may
- * change no resolver was opened. False if memory is short; true, too, if
- * nothing is to begin. Called by vc_channel_open(). */
+/* Begins, if the policy is weighted_round_robin, or one of the library that may
+ * change, and reports are not ignored: sets sv->loads. No call was made yet,
+ * and if the policy may change no resolver was opened. False if memory is
+ * short; no error is set. True, too, if nothing is to begin. Called inside
+ * vc_channel_open(). */
 bool vc__loads_begin(struct vc__servers *sv, const struct vc__load_rules *rules,
                      bool policy_may_change);
 
-/* A reply to a call of this client has this metadata: takes the report, if
- * there is one. Called by metadata_take() of attempt.c, on the holder. */
+/* A reply to a call of this client has this metadata: counts the report and
+ * takes it, if there is one, and the policy is weighted_round_robin. Called by
+ * metadata_take() of attempt.c, on the holder. */
 void vc__loads_take(struct vc__loads *ls, const struct vc__client *client,
                     const struct vc__metadata_view *metadata);
 
@@ -34,8 +36,8 @@ void vc__loads_take(struct vc__loads *ls, const struct vc__client *client,
  * time. The rules change by a task, on the holder. */
 void vc__loads_follow(struct vc__loads *ls, const struct vc_load_opts *opts);
 
-/* Stops the timer, on the holder, and waits for that; later reports do not
- * start it. Called by vc_channel_close(), and by a vc_channel_open() that
+/* Has the holder stop the timer, and waits for that; later reports do not start
+ * it. Called inside vc_channel_close(), and inside a vc_channel_open() that
  * fails. */
 void vc__loads_stop(struct vc__loads *ls);
 /* Frees it: no call uses the channel any more. NULL is allowed. */

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * How near a server is, for the policy nearest. Any thread: the one that opens
- * or changes the channel.
+ * How near a server is, for the policy nearest. On the thread that opens the
+ * channel, or changes its servers or its policy, which may be the holder.
  *
  * Called by: server_set.c (all). */
 #ifndef VC_RPC_NEAR_H

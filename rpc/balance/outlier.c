@@ -213,8 +213,8 @@ sweep_begin(struct sweep *s)
     }
 }
 
-/* Step 5: lets servers return whose time is over, and lowers the multipliers of
- * the others. */
+/* Step 5: lets ejected servers return whose time is over, and lowers the
+ * multipliers of those that are not ejected. */
 static void
 sweep_end(struct sweep *s)
 {

@@ -8,7 +8,8 @@
  *
  * Any thread may count calls and read atomic fields, at any time. Sweeps and
  * resets of a channel are serialised by the caller, which calls them on the
- * holder (ejections.c); only they use the other fields.
+ * holder (ejections.c); only they write the other fields, which are read on the
+ * holder, too.
  *
  * Where the text of A50 leaves room, the rules are those of gRPC's
  * implementations, C++, Go and Java:
@@ -130,7 +131,7 @@ vc__outlier_begin(struct vc__outlier *o)
     atomic_store_explicit(&o->bad, 0, memory_order_relaxed);
 }
 
-/* True if the server is ejected. Any thread. */
+/* True if the server is ejected, by the last sweep. Any thread. */
 static inline bool
 vc__outlier_is_ejected(const struct vc__outlier *o)
 {
@@ -157,15 +158,15 @@ vc__outlier_until(const struct vc__outlier *o)
  * ejects servers, or lets them return, and sets `change` of each. Adds to
  * *counts what was found. If both methods are off it only does
  * vc__outlier_reset(). The caller owns the seed, and calls this every
- * p->interval_us. */
+ * p->interval_us: ejections_on_timer(), on the holder. */
 void vc__outlier_sweep(struct vc__outlier *const *all, unsigned n,
                        const struct vc__outlier_policy *p, uint64_t now_us,
                        uint64_t *seed, struct vc__outlier_counts *counts);
 
-/* Has all ejected servers return at once, and forgets their calls and how often
- * each was ejected. To be called when detection is switched off, and before the
- * first interval when it is switched on again, so that calls of earlier times
- * do not count. Sets `change` of each. */
+/* Has all ejected servers return at once, and forgets their calls and their
+ * multipliers; `times` stays. Sets `change` of each. Called by ejections.c, on
+ * the holder, instead of a sweep while the channel has one server only, and by
+ * vc__outlier_sweep() if both methods are off. */
 void vc__outlier_reset(struct vc__outlier *const *all, unsigned n);
 
 /* Returns how long the last ejection of this server lasts; at least, as the

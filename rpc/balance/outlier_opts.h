@@ -15,8 +15,8 @@
 #include "rpc/balance/outlier.h"
 
 /* Called by vc_channel_open(), on its thread, for its option, and that of the
- * service config. If opts is NULL, both methods of *out are off. After an error
- * *out is as before.
+ * service config. If opts is NULL, both methods of *out are off. Returns VC_OK;
+ * or an error, as this thread's last: then *out is as before.
  * VC_INVALID_ARGUMENT  an option is out of its range, or the size is not set */
 enum vc_status vc__outlier_opts_take(struct vc__outlier_policy *out,
                                      const struct vc_outlier_opts *opts);

@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * See rpc/balance/picker.h. Any thread; vc__picker_pick() calls the static
- * functions, directly or not, unless a comment says otherwise. Those that
- * choose return the place of a server in the set. */
+ * See rpc/balance/picker.h, also for threads and locks. vc__picker_pick() calls
+ * the static functions, directly or not; vc__picker_elsewhere() calls two of
+ * them, too. Those that choose return the place of a server in the set. */
 #include "rpc/balance/picker.h"
 
 #include "rpc/balance/custom.h"
@@ -12,16 +12,17 @@
 /* So often a server is drawn in turn, by weight, while it does not suit. */
 #define DRAWS 4u
 
-/* All servers of a set. Also for tier_find(). */
+/* Returns the range of all servers of a set. */
 static struct vc__range
 range_all(const struct vc__server_set *set)
 {
     return (struct vc__range){.first = 0, .end = set->n};
 }
 
-/* Stays with the server of the last choice while it is connected; else begins
- * again with the first of the list. If all fail, all are tried, as no other
- * call does that. */
+/* Takes the server of the last choice while it is connected and suits; else the
+ * first of those that suit best, and stays with that, if the former one is not
+ * connected, not known to be healthy, or a twin. If all fail or are ejected,
+ * has all connected, as no other call does that. */
 static unsigned
 pick_first(struct vc__picker *k, const struct vc__server_set *set,
            const struct vc__pick *pick)
@@ -43,9 +44,9 @@ pick_first(struct vc__picker *k, const struct vc__server_set *set,
     return f.first;
 }
 
-/* Sets the hint whether all servers are connected. Relaxed: a false hint costs
- * a look at all servers, or a share that is not equal until a server is met
- * that is not connected. */
+/* Sets the hint whether all servers, or those of the first tier, are connected.
+ * Relaxed: a false hint costs a look at all servers, or a share that is not
+ * equal until a server is met that is not connected. */
 static void
 whole_set(struct vc__picker *k, bool whole)
 {
@@ -53,8 +54,9 @@ whole_set(struct vc__picker *k, bool whole)
         atomic_store_explicit(&k->whole, whole, memory_order_relaxed);
 }
 
-/* Looks at all servers of the range, has those connected that are not, and
- * notes whether all are. Returns those that suit best. */
+/* Looks at all servers of the range, has those connected that are not, once
+ * their backoff is over, and notes whether all suit (VC__SUITS). Returns those
+ * that suit best. */
 static struct vc__field
 field_survey(struct vc__picker *k, const struct vc__server_set *set,
              struct vc__range range, const struct vc__pick *pick)
@@ -65,9 +67,10 @@ field_survey(struct vc__picker *k, const struct vc__server_set *set,
     return f;
 }
 
-/* The first tier that has a server which is connected or may be soon; if all
- * fail, all of them. connects: a lower tier is connected only while those above
- * it fail. Also for vc__picker_elsewhere(). */
+/* Returns the first tier that has a server which is connected or may be soon,
+ * and is not ejected; if there is none, or only one tier, all servers.
+ * connects: has servers connected, of a lower tier only while those above it
+ * fail. Also for vc__picker_elsewhere(). */
 static struct vc__range
 tier_find(const struct vc__server_set *set, bool connects,
           const struct vc__pick *pick)
@@ -154,8 +157,8 @@ weighted_round_robin(struct vc__picker *k, const struct vc__server_set *set,
     return weight_draw(&f, set, stride, pick);
 }
 
-/* Of two servers at random that are connected, the one with fewer calls in
- * progress. */
+/* Of two servers at random, of those that suit best, the one with fewer calls
+ * in progress. */
 static unsigned
 least_request(struct vc__picker *k, const struct vc__server_set *set,
               const struct vc__pick *pick)
@@ -180,11 +183,12 @@ least_request(struct vc__picker *k, const struct vc__server_set *set,
                : b;
 }
 
-/* Walks the ring from the place of the call's hash, as A42 and A76 say. The
- * call waits for the first server of its key that is not connected, or if that
- * fails for the second; from then on, or without a key, it takes the first that
- * is connected, and waits only if none is. Servers on the way are connected, as
- * soon as their backoff allows, up to the first that does not fail. */
+/* Walks the ring from the place of the call's hash, or without a key from a
+ * random one, as A42 and A76 say. With a key the first server is taken also if
+ * it is not connected but may be soon, and else the second; from then on, or
+ * without a key, the first that is connected; if none is, the one that suits
+ * best. Has servers on the way connected, as soon as their backoff allows, up
+ * to the first that does not fail. */
 static unsigned
 ring_hash(const struct vc__server_set *set, const struct vc__pick *pick)
 {

@@ -31,18 +31,20 @@ struct vc__picker {
 
 /* Returns the server for this attempt: one that is connected, rather not the
  * one before. If none is, one that may be soon: the call then waits for the
- * connection, or fails with what is wrong. Has servers connected that the
- * policy wants connected. A policy of the program's own may choose one that
- * cannot be used: see rpc/balance/custom.h. */
+ * connection, or fails with what is wrong; ring_hash may take such a one though
+ * others are connected. Has servers connected that the policy wants connected.
+ * A policy of the program's own may choose any, or, by rpc/balance/custom.h,
+ * none. Called by vc__servers_pick(). */
 struct vc__subchannel *vc__picker_pick(struct vc__picker *k,
                                        const struct vc__server_set *set,
                                        const struct vc__pick *pick);
 
 /* The usual choice, in few instructions: pick_first's server, or the next in
  * turn of round_robin and weighted_round_robin while all are connected. NULL if
- * that one does not suit, or for another policy: then vc__picker_pick()
- * chooses. Always inlined: the compiler finds it too long for that, and a call
- * costs as much again. */
+ * that one does not suit, not all are connected, or for another policy: then
+ * vc__picker_pick() is to choose. Called by vc__servers_quick(). Always
+ * inlined: the compiler finds it too long for that, and a call costs as much
+ * again. */
 static inline __attribute__((always_inline)) struct vc__subchannel *
 vc__picker_quick(struct vc__picker *k, const struct vc__server_set *set,
                  const struct vc__pool *before)
@@ -84,11 +86,10 @@ vc__picker_quick(struct vc__picker *k, const struct vc__server_set *set,
 void vc__picker_moved(struct vc__picker *k, const struct vc__server_set *from,
                       const struct vc__server_set *to);
 
-/* True if vc__picker_pick() would choose another server than this one: another
- * is connected, or this one is not and another is not known to fail; of the
- * first tier that does not fail. A policy of the program's own may choose
- * otherwise. Called by vc__servers_elsewhere(), when an attempt has failed
- * without having been sent. */
+/* True if another server than this one is connected, or this one is not and
+ * another may be soon; of the first tier that does not fail. What a policy, as
+ * ring_hash or one of the program's own, chooses next may still be this one.
+ * Called by vc__servers_elsewhere(), when an attempt has failed. */
 bool vc__picker_elsewhere(const struct vc__server_set *set,
                           const struct vc__pool *before);
 

@@ -51,7 +51,9 @@ struct vc_resolver {
 
 /* --- the holder's part, unless a comment or the header says otherwise ----- */
 
-/* fire() of the timer. If another time was asked for, the task will set it. */
+/* fire() of the timer: calls the function that vc_resolver_timer() was given.
+ * Not if another time was asked for, which the task will set, or the resolver
+ * is being closed. */
 static void
 resolver_on_timer(struct vc__timer *timer)
 {
@@ -65,8 +67,8 @@ resolver_on_timer(struct vc__timer *timer)
         r->timed(r->state);
 }
 
-/* For resolver_run(): sets the timer. If memory is short the resolver is called
- * at once. */
+/* For resolver_run(): sets the timer, or stops it, if `fire` is NULL. If memory
+ * is short the resolver is called at once. */
 static void
 timer_set(struct vc_resolver *r, uint64_t due, void (*fire)(void *state))
 {
@@ -78,7 +80,9 @@ timer_set(struct vc_resolver *r, uint64_t due, void (*fire)(void *state))
         fire(r->state);
 }
 
-/* For resolver_run(): nothing is called here any more. */
+/* For resolver_run(), when the resolver is being closed: stops the timer and
+ * watches no descriptor any more, so that nothing of the resolver is called on
+ * the holder, and ends the wait of vc__resolver_close(). */
 static void
 resolver_stop(struct vc_resolver *r)
 {
@@ -91,7 +95,8 @@ resolver_stop(struct vc_resolver *r)
     vc__waiter_done(&r->stopped);
 }
 
-/* The task: does what was asked for. */
+/* The task: sets the timer and calls again(), if that was asked for; or, when
+ * the resolver is being closed, stops all. */
 static void
 resolver_run(struct vc__task *task)
 {
@@ -306,7 +311,7 @@ endpoint_at(const struct vc_endpoint *endpoints, size_t i)
 }
 
 /* For vc_resolver_set(): checks the metadata of all, and returns in *room what
- * a copy takes. */
+ * a copy takes. VC_INVALID_ARGUMENT if some are not allowed. */
 static enum vc_status
 endpoints_room(const struct vc_endpoint *endpoints, size_t n, size_t *room)
 {
@@ -360,9 +365,10 @@ vc_resolver_fail(struct vc_resolver *r, const char *why)
     vc__changes_fail(r->changes, why == NULL ? "no reason is known" : why);
 }
 
-/* --- opening and closing: on the threads that do that --------------------- */
+/* --- opening and closing: on the threads in resolver.h -------------------- */
 
-/* For vc__resolver_open() and vc__resolver_make(). NULL if memory is short. */
+/* For vc__resolver_open() and vc__resolver_make(): makes a resolver that is not
+ * open yet. NULL if memory is short; no error is set. */
 static struct vc_resolver *
 resolver_new(const struct vc_resolver_type *type, struct vc__changes *changes,
              struct vc__engine *engine)

@@ -51,8 +51,8 @@ vc__server_set_is_equal(const struct vc__server_set *set)
     return true;
 }
 
-/* For vc__server_set_arrange(): the schedulers of weighted_round_robin. False
- * if memory is short. */
+/* For vc__server_set_arrange(): makes the schedulers of weighted_round_robin.
+ * False if memory is short. */
 static bool
 strides_make(struct vc__server_set *set)
 {
@@ -124,8 +124,9 @@ tiers_lay(struct vc__server_set *set, const unsigned *tiers, struct order *to)
     memcpy(set->sub, to->sub, set->n * sizeof set->sub[0]);
 }
 
-/* For vc__server_set_arrange(): of priority the tiers are the priorities, of
- * nearest those of rpc/balance/near.h. False if memory is short. */
+/* For vc__server_set_arrange(): lays the servers by tiers: of priority these
+ * are the priorities, of nearest those of rpc/balance/near.h. False if memory
+ * is short. */
 static bool
 tiers_make(struct vc__server_set *set, enum vc__policy policy,
            const char *label)

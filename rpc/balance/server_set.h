@@ -39,19 +39,21 @@ struct vc__server_set {
     struct vc__subchannel *sub[]; /* n; not owned */
 };
 
-/* A set with room for n servers. It owns `about`, which is of malloc(), or
- * NULL; also if this fails. NULL: no memory. */
+/* Makes a set with room for n servers. It owns `about`, which is of malloc(),
+ * or NULL; if this fails `about` is freed. NULL: no memory; no error is set. */
 struct vc__server_set *vc__server_set_new(unsigned n,
                                           struct vc__endpoint *about);
 
-/* All servers are in it: makes what the policy needs, and lays them by tiers.
- * label: of this program, for nearest; or NULL. False if memory is short. A set
- * without `about`, or with one server, needs nothing. */
+/* All servers are in it: makes what a policy of the library needs, and lays
+ * them by tiers. label: of this program, for nearest; or NULL. False if memory
+ * is short: no error is set, and the set can only be freed. A set without
+ * `about`, or with one server, needs nothing. */
 bool vc__server_set_arrange(struct vc__server_set *set, enum vc__policy policy,
                             const char *label);
 
-/* True if no server is heavier than another, as the resolver says. Called when
- * a set is arranged, and for vc_channel_describe(), by any thread. */
+/* True if no server is heavier than another, as the resolver says, or nothing
+ * is said of them. Called when a set is arranged, and for
+ * vc_channel_describe(), by any thread. */
 bool vc__server_set_is_equal(const struct vc__server_set *set);
 
 /* The weights by load of its servers (struct vc__load, `used`) have changed, or
@@ -62,8 +64,9 @@ bool vc__server_set_is_equal(const struct vc__server_set *set);
  * holder, or the thread that changes the set. */
 void vc__server_set_weigh(struct vc__server_set *set);
 
-/* The scheduler that counts now, of weighted_round_robin; NULL: all servers are
- * equal. Any thread that chooses. */
+/* Returns the scheduler that counts now, of weighted_round_robin; NULL: all
+ * servers are equal, or the set is for another policy. Any thread that chooses
+ * a server, or describes the channel. */
 static inline const struct vc__stride *
 vc__server_set_stride(const struct vc__server_set *set)
 {
@@ -71,8 +74,9 @@ vc__server_set_stride(const struct vc__server_set *set)
     return atomic_load_explicit(&set->in_use, memory_order_acquire);
 }
 
-/* Frees the set and `about`, not the servers. Called when no thread reads it
- * any more. NULL is allowed. */
+/* Frees the set and `about`, not the servers, and has the state of a policy of
+ * the program's own destroyed. Called when no thread reads the set any more, or
+ * it was not published. NULL is allowed. */
 void vc__server_set_free(struct vc__server_set *set);
 
 #endif

@@ -24,8 +24,9 @@
 
 /* --- the life of subchannels ---------------------------------------------- */
 
-/* One of those that vc__servers_close() waits for is gone: a subchannel, on the
- * holder, or the channel, on the thread that closes or opens it. */
+/* One of those that vc__servers_close() waits for is gone: for server_gone() a
+ * subchannel, on the holder; for vc__servers_close() the channel, on the thread
+ * that closes or opens it. The last one ends that wait. */
 static void
 servers_leave(struct vc__servers *sv)
 {
@@ -35,7 +36,8 @@ servers_leave(struct vc__servers *sv)
         vc__waiter_done(&sv->no_more);
 }
 
-/* gone() of a subchannel, on the holder. */
+/* gone() of a subchannel, which is closed: on the holder, by a task. Frees it,
+ * unless it is sv->first. */
 static void
 server_gone(struct vc__subchannel *s)
 {
@@ -49,8 +51,9 @@ server_gone(struct vc__subchannel *s)
 }
 
 /* For vc__servers_add(): makes what watches the health of the server, if that
- * is wanted, and whether it is a twin; and opens it. False if memory is short:
- * nothing is left. */
+ * is wanted, and whether it is a twin, unless it is sv->only; opens it, and has
+ * it connected ahead, if that is wanted. False if memory is short: nothing is
+ * left. */
 static bool
 server_begin(struct vc__servers *sv, struct vc__subchannel *s,
              const struct vc__pool_opts *opts)
@@ -97,7 +100,7 @@ vc__servers_add(struct vc__servers *sv, const struct vc__pool_opts *opts)
 
 /* --- fixed targets -------------------------------------------------------- */
 
-/* Adds server i of the list, for servers_fill(). Errors as of
+/* For servers_fill(): opens server i of the target. Errors as of
  * vc__servers_open(); then set->sub[i] stays NULL. */
 static enum vc_status
 server_open(struct vc__servers *sv, struct vc__server_set *set,
@@ -121,16 +124,18 @@ server_open(struct vc__servers *sv, struct vc__server_set *set,
                : vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
 }
 
-/* For vc__servers_open(): what is said of the servers of a list: their targets.
- * NULL: nothing is said of the only one; or memory is short. */
+/* For vc__servers_open(): zeroed memory for what is said of n servers. NULL:
+ * nothing is said of sv->only; or memory is short. */
 static struct vc__endpoint *
 about_new(const struct vc__servers *sv, unsigned n)
 {
     return sv->only != NULL ? NULL : calloc(n, sizeof(struct vc__endpoint));
 }
 
-/* For vc__servers_open(): all servers of the target. After an error those that
- * were opened are in sv->set, and the rest of it is NULL. */
+/* For vc__servers_open(), with its errors: opens all servers of the target,
+ * arranges the set for the policy, and begins to follow the servers for twins.
+ * After an error those that were opened are in sv->set, and the rest of it is
+ * NULL. */
 static enum vc_status
 servers_fill(struct vc__servers *sv, const char *target,
              struct vc__target_opts *opts)
@@ -211,7 +216,8 @@ vc__servers_place(struct vc__servers *sv, const struct vc__target_opts *opts)
 /* --- for an attempt ------------------------------------------------------- */
 
 /* For vc__servers_pick(), in its critical section: true if one of the servers
- * fails, though perhaps no call needs that one. It looks once a second. */
+ * fails, though perhaps no call needs that one. It looks once a second at most,
+ * and is false between. */
 static bool
 one_fails(struct vc__servers *sv, const struct vc__server_set *set,
           uint64_t now)
@@ -360,9 +366,9 @@ vc__servers_connect(struct vc__servers *sv, const struct vc_service *service,
     return status;
 }
 
-/* For vc__servers_describe(): the line of server i, unless it is the only one
- * of a fixed target and not watched, and those of its pool. Returns their
- * length, as snprintf(). */
+/* For vc__servers_describe(): the line of server i, unless it is sv->only and
+ * not watched, and those of its pool. Returns their length, as snprintf(); 0 if
+ * its pool leads nowhere. */
 static size_t
 server_describe(const struct vc__servers *sv, const struct vc__server_set *set,
                 unsigned i, bool weighs, char *text, size_t size)

@@ -9,8 +9,8 @@
 #include "rpc/balance/health_watch.h"
 #include "rpc/balance/twin.h"
 
-/* closed() of the pool, and for subchannel_leave(): on the holder. Calls
- * gone(). */
+/* closed() of the pool; also for subchannel_leave(), if others use the pool. On
+ * the holder. Calls gone(). */
 static void
 subchannel_gone(void *owner)
 {
@@ -19,8 +19,8 @@ subchannel_gone(void *owner)
     s->gone(s);
 }
 
-/* For subchannel_leave(), on the holder: frees the clients, which are
- * closed. */
+/* For subchannel_leave(), on the holder: closes the clients, which no call uses
+ * any more, and frees them. */
 static void
 clients_free(struct vc__subchannel *s)
 {
@@ -97,8 +97,9 @@ vc__subchannel_put(struct vc__subchannel *s)
         vc__engine_post(s->pool->engine, &s->drop);
 }
 
-/* For the functions that follow: the newest client, or NULL. Any thread, with
- * or without the lock. */
+/* For the three functions client_make(), client_add() and
+ * vc__subchannel_client(): the newest client, or NULL. Any thread, with or
+ * without the channel's lock (struct vc__client_opts). */
 static struct vc__client *
 first_client(struct vc__subchannel *s)
 {
@@ -117,8 +118,8 @@ client_find(struct vc__client *from, const struct vc_service *service)
     return from;
 }
 
-/* For client_add(), under the lock: makes a client, and puts it in front of the
- * list. NULL if memory is short. */
+/* For client_add(), under the channel's lock: makes a client, and puts it in
+ * front of the list. NULL if memory is short. */
 static struct vc__client *
 client_make(struct vc__subchannel *s, const struct vc_service *service,
             const struct vc__client_opts *opts)
@@ -139,10 +140,10 @@ client_make(struct vc__subchannel *s, const struct vc_service *service,
     return cl;
 }
 
-/* Called by a service's first call, in vc__subchannel_client(). A service has
- * one client, which keeps the channel's quota, even if several threads make
- * that call at a time. NULL, with the error as this thread's last, if
- * memory is short, or the attempt is to fail. */
+/* For vc__subchannel_client(), in a service's first call at this server: makes
+ * its client. A service has one, which keeps the channel's quota, even if
+ * several threads make that call at a time. NULL, with the error as this
+ * thread's last, if memory is short, or the attempt is to fail. */
 static struct vc__client *
 client_add(struct vc__subchannel *s, const struct vc_service *service,
            const struct vc__client_opts *opts)

@@ -3,8 +3,9 @@
  *
  * One server of a channel: a pool of links to it, and a client for each service
  * that it was used for. It lives until its last user has dropped it: the
- * channel, and where servers come and go, or outliers are looked for, the calls
- * in progress. Any thread, unless a comment says otherwise.
+ * channel, where servers come and go, or outliers are looked for, the calls in
+ * progress, and who else holds it for a while. Any thread, unless a comment
+ * says otherwise.
  *
  * Called by: servers.c (open, cancel), rpc/client/channel.c (client), custom.c
  * (bars, health), field.c (bars, health), picker.c (bars), picker.h (bars),
@@ -47,7 +48,7 @@ struct vc__subchannel {
     struct vc__outlier outlier;
     struct vc__load load;
     struct vc__health_watch *watch; /* NULL: its health is not watched */
-    struct vc__twin *twin;          /* NULL: there is only one server */
+    struct vc__twin *twin;          /* NULL: it has none; see twin.h */
     atomic_uint bars;               /* of enum vc__bar */
 
     atomic_uint users;
@@ -74,18 +75,21 @@ struct vc__client_opts {
 
 /* Gets the pool for these options, and has one user, the caller, who has zeroed
  * the memory and sets gone() and owner. False if memory is short; then nothing
- * must be dropped. Called by server_begin() of servers.c. */
+ * must be dropped. Called by server_begin() of servers.c, on the thread that
+ * opens or changes the channel. */
 bool vc__subchannel_open(struct vc__subchannel *s, struct vc__pools *pools,
                          const struct vc__pool_opts *opts);
 
 /* Returns the client of this service, made at first use; NULL, with the error
  * as this thread's last, if memory is short, or s is the refusal of
- * rpc/balance/custom.h. Called by vc__channel_client_of(). */
+ * rpc/balance/custom.h, whose error was set before. A client that is made while
+ * the channel is being closed is closed. Called by vc__channel_client_of(), on
+ * any thread that starts an attempt or a stream. */
 struct vc__client *vc__subchannel_client(struct vc__subchannel *s,
                                          const struct vc_service *service,
                                          const struct vc__client_opts *opts);
 
-/* What keeps calls from the server, of enum vc__bar. */
+/* Returns what keeps calls from the server: bits of enum vc__bar, or 0. */
 static inline unsigned
 vc__subchannel_bars(const struct vc__subchannel *s)
 {
@@ -94,9 +98,10 @@ vc__subchannel_bars(const struct vc__subchannel *s)
     return atomic_load_explicit(&s->bars, memory_order_relaxed);
 }
 
-/* How its pool does, for calls, with these bars: a connected server whose
- * health is not known yet counts as connecting, and an unhealthy one, or a
- * twin, as failing. Any thread. */
+/* Returns how the server's pool does, for calls, with these bars: a connected
+ * server whose health is not known yet counts as connecting, and an unhealthy
+ * one, or a twin, as failing. Whether it is ejected does not count. Any
+ * thread. */
 static inline enum vc__pool_health
 vc__subchannel_health(const struct vc__subchannel *s, unsigned bars)
 {
@@ -119,8 +124,9 @@ vc__subchannel_bar(struct vc__subchannel *s, unsigned which, unsigned bars)
                                   memory_order_relaxed);
 }
 
-/* One user more. The caller is one, or is in a read-side critical section in
- * which it has found the subchannel. */
+/* One user more. The caller is one; or has found the subchannel in the set, in
+ * a read-side critical section, under a lock of changes.c, or between
+ * vc__servers_enter() and vc__servers_exit(). */
 static inline void
 vc__subchannel_hold(struct vc__subchannel *s)
 {
@@ -129,14 +135,16 @@ vc__subchannel_hold(struct vc__subchannel *s)
     atomic_fetch_add_explicit(&s->users, 1, memory_order_release);
 }
 
-/* One user less. With the last one the clients and the pool are closed, by a
- * task; no call uses them. The engine lives until gone() was called, or longer
- * than this function runs, as the caller has entered the channel. */
+/* One user less. After the last one a task on the holder closes the clients,
+ * which no call uses any more, and the pool, unless another subchannel uses it,
+ * and calls gone(). The engine outlives that, and this function: the caller has
+ * entered the channel, opens, changes or closes it, or is the holder. */
 void vc__subchannel_put(struct vc__subchannel *s);
 
-/* Called by vc_channel_close(), on its thread, for a subchannel that it uses.
- * Ends the calls of its clients, and what waits in vc__pool_connect() for this
- * owner. */
+/* Called inside vc_channel_close(), on its thread, which is a user. Ends the
+ * calls of the clients, and what waits in vc__pool_connect() for this owner,
+ * with VC_CANCELLED. No other channel gets the pool from now on, if no other
+ * has it. */
 void vc__subchannel_cancel(struct vc__subchannel *s, const void *owner);
 
 #endif

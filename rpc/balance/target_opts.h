@@ -23,23 +23,24 @@ struct vc__target_opts {
 };
 
 /* Takes what all servers have in common from complete options of the channel.
- * VC_INVALID_ARGUMENT if an option is malformed. Called by
- * vc_channel_open(). */
+ * Returns VC_OK; or VC_INVALID_ARGUMENT, as this thread's last error, if an
+ * option is malformed. Called by vc_channel_open(). */
 enum vc_status vc__target_opts_take(struct vc__target_opts *o,
                                     const struct vc_channel_opts *opts);
 
 /* Reads the options transports and require, which are not used afterwards.
  * Called before a resolver is opened, as its servers come later; for a fixed
- * target by vc__target_opts_fill(), at the first vc:// target.
- * VC_INVALID_ARGUMENT if one is malformed or the two do not fit,
+ * target by vc__target_opts_fill(), at the first vc:// target. Returns VC_OK;
+ * or, as this thread's last error, VC_INVALID_ARGUMENT if one of them, or
+ * VERBCALL_TRANSPORTS, is malformed or the two do not fit, or
  * VC_FAILED_PRECONDITION if VERBCALL_TRANSPORTS allows nothing of one. */
 enum vc_status vc__target_opts_choose(struct vc__target_opts *o);
 
-/* The options of the pool of this target, in *out, which may refer to the text
- * of the target. VC_INVALID_ARGUMENT if an address of the target is malformed,
- * has port 0, or is a loopback address that its transport does not reach
- * (RDMA's); and the errors of vc__target_opts_choose(). Called when a server is
- * made. */
+/* Returns the options of the pool of this target in *out, which may refer to
+ * the text of the target, and VC_OK; or, as this thread's last error,
+ * VC_INVALID_ARGUMENT if an address of the target is malformed, has port 0, or
+ * is a loopback address that its transport does not reach (RDMA's), or an error
+ * of vc__target_opts_choose(). Called when a server is to be made. */
 enum vc_status vc__target_opts_fill(struct vc__target_opts *o,
                                     struct vc__pool_opts *out,
                                     const char *target);

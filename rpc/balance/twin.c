@@ -23,7 +23,8 @@ struct vc__twin {
 };
 
 /* For twin_on_changed() and vc__twins_follow(), under the lock, on any thread:
- * has twins_turn() run soon. Does nothing after vc__twin_end(). */
+ * has twins_turn() run soon, on the holder. Does nothing after
+ * vc__twin_end(). */
 static void
 twin_post(struct vc__twin *t)
 {
@@ -32,9 +33,9 @@ twin_post(struct vc__twin *t)
     t->posted |= !t->ended;
 }
 
-/* For twin_on_changed(): the server is connected, and this is what it has said.
- * If it is another one than before, as a server says, calls of before do not
- * count. */
+/* For twin_on_changed(), under the lock: the server is connected, and this is
+ * its peer. If a redirect has led to another server than before, or one of
+ * before has ended, calls of before do not count as outliers. */
 static void
 twin_connected(struct vc__twin *t, const struct vc__peer *peer)
 {
@@ -45,9 +46,10 @@ twin_connected(struct vc__twin *t, const struct vc__peer *peer)
     t->home = peer->home;
 }
 
-/* changed() of the gate, when the server was connected or lost: any thread,
- * under the lock. Notes where the server is, and has all looked at if any has
- * redirected. */
+/* changed() of the gate, when the server was connected or lost, and when
+ * vc__twins_follow() begins to follow it: any thread, under the lock. Notes
+ * where the server is, and has twins_turn() run if any server of the channel
+ * has ever redirected. */
 static void
 twin_on_changed(struct vc__gate *gate)
 {
@@ -72,7 +74,8 @@ struct twin_place {
     struct sockaddr_storage home;
 };
 
-/* Returns where a server is, for has_twin(). On the holder. */
+/* Returns where a server is, for has_twin(); not `up` if no link takes calls.
+ * Takes the lock. On the holder. */
 static struct twin_place
 twin_place_of(const struct vc__subchannel *s)
 {
@@ -91,8 +94,9 @@ twin_place_of(const struct vc__subchannel *s)
     return at;
 }
 
-/* For twins_turn(): true if server i is where another one is connected, too,
- * which belongs there, or stands before it in the list. */
+/* For twins_turn(), on the holder: true if server i has redirected, and another
+ * server of the set is connected at the same one, which belongs there or stands
+ * before i in the list. */
 static bool
 has_twin(const struct vc__server_set *set, unsigned i)
 {
@@ -113,8 +117,9 @@ has_twin(const struct vc__server_set *set, unsigned i)
     return found;
 }
 
-/* The task: looks at all servers of the channel, and bars those that have a
- * twin. On the holder. */
+/* The task of twin_post(): looks at all servers of the channel, bars those that
+ * have a twin, and ends that bar of the others. Does nothing after
+ * vc__twin_end(). On the holder. */
 static void
 twins_turn(struct vc__task *task)
 {
