@@ -64,7 +64,8 @@ void vc__custom_free(struct vc__custom *custom);
  * its state. label: the channel's, or NULL. True; also if custom is NULL, as
  * the policy is one of the library: then nothing is made. False, with the error
  * as this thread's last, if build() of the policy fails, or memory is short. On
- * the thread that opens the channel, or calls vc_resolver_set(). */
+ * the thread that opens the channel, or calls vc_resolver_set(), which may be
+ * the holder. */
 bool vc__custom_build(const struct vc__custom *custom, const char *label,
                       struct vc__server_set *set);
 

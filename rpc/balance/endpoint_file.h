@@ -4,7 +4,8 @@
  * Reads the text of a file of servers: a target a line, then weight=,
  * priority=, label= and hash_key=. Comments begin with '#'. The format is in
  * doc/balancing.md, "file:". A text with any fault is refused as a whole. Pure;
- * on the thread of its caller.
+ * on the thread that reads the file: that of vc_channel_open(), later the
+ * holder.
  *
  * Called by: file_resolver.c (parse). */
 #ifndef VC_RPC_ENDPOINT_FILE_H

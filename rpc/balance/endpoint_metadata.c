@@ -28,8 +28,9 @@ entries_room(size_t n, size_t bytes)
     return (all + unit - 1) / unit * unit;
 }
 
-/* For vc__endpoint_metadata_check(): an entry of so many that are left. The
- * length is checked before the value is read. */
+/* For vc__endpoint_metadata_check(): checks entry i, of which *left bytes are
+ * allowed, and takes its bytes from these. VC_INVALID_ARGUMENT if it is
+ * malformed or longer. The length is checked before the value is read. */
 static enum vc_status
 endpoint_entry_check(const struct vc_metadata *entry, size_t i, size_t *left)
 {
@@ -73,7 +74,7 @@ vc__endpoint_metadata_check(const struct vc_endpoint *e, size_t *room)
 }
 
 /* For vc__endpoint_metadata_copy(): copies bytes and a NUL to *at, which it
- * moves past them. */
+ * moves past them. Returns where the copy is. */
 static const char *
 room_bytes_copy(char **at, const void *from, size_t len)
 {

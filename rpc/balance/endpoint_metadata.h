@@ -3,7 +3,8 @@
  *
  * What a resolver says of endpoints, in one block of memory: the endpoints,
  * followed by the metadata that they point to. So free() of the first frees
- * all. On the thread that changes the servers of a channel, or its policy.
+ * all. On the thread that changes the servers of a channel, or its policy,
+ * which may be the holder.
  *
  * Called by: resolver.c (check, copy, endpoints_new), endpoint_metadata.c
  * (copy, endpoints_new), changes.c (endpoints_copy). */

@@ -7,7 +7,8 @@
  * watched in their own folders: with /etc/conf/servers -> ..data/servers and
  * ..data -> 7 these are "servers" and "..data" in /etc/conf, and "servers" in
  * /etc/conf/7. A watch belongs to one thread at a time: the one that opens the
- * channel, then the holder, at last the one that closes the channel.
+ * channel, then the holder, at last the one that closes the channel, or could
+ * not open it.
  *
  * Called by: file_watch.c (init), watched_file.c (all). */
 #ifndef VC_RPC_FILE_WATCH_H
@@ -49,14 +50,14 @@ void vc__file_watch_close(struct vc__file_watch *w);
 
 /* From now on watches what leads to this absolute path now, and nothing else.
  * Read the file afterwards: a later change is then noticed. Returns 0 if all is
- * watched; the file itself need not exist. Else an errno: ENOENT if a folder is
- * missing, ENOSPC if the user has too many watches, EMFILE if there is no
- * inotify instance, ELOOP if there are too many links. What can be watched
- * then is. */
+ * watched; the file itself need not exist. Else an errno, as ENOENT if a folder
+ * is missing, ENOSPC if the user has too many watches, EMFILE if there is no
+ * inotify instance, ELOOP if there are too many links. What can be watched then
+ * is. */
 int vc__file_watch_follow(struct vc__file_watch *w, const char *path);
 
-/* Takes what inotify has reported. Returns true if the file may have changed.
- * fd must be readable, or there is nothing. Does not block. */
+/* Takes what inotify has reported, on the holder. Returns true if the file may
+ * have changed. fd must be readable, or there is nothing. Does not block. */
 bool vc__file_watch_changed(struct vc__file_watch *w);
 
 #endif

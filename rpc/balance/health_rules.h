@@ -91,8 +91,8 @@ vc__health_is_good(enum vc__health health)
     return health == VC__HEALTH_SERVING || health == VC__HEALTH_UNCHECKED;
 }
 
-/* The name of a ServingStatus; "a status of another version" for a number that
- * this version does not know. */
+/* Returns the name of a ServingStatus; "a status of another version" for a
+ * number that this version does not know. For an answer, on the holder. */
 const char *vc__health_word_name(uint32_t word);
 
 /* Reads a packed HealthCheckResponse of a peer. Returns false if it is none;
@@ -104,12 +104,14 @@ bool vc__health_answer_read(const uint8_t *data, size_t len, uint32_t *word);
 #define VC__HEALTH_NAME_MAX    255u
 #define VC__HEALTH_REQUEST_MAX (VC__HEALTH_NAME_MAX + 3u)
 
-/* Checks the option health_service of a channel. VC_INVALID_ARGUMENT: it is
- * too long, or no UTF-8. Called by vc_channel_open(). */
+/* Checks the option health_service of a channel. Returns VC_OK; or
+ * VC_INVALID_ARGUMENT, as this thread's last error: it is too long, or no
+ * UTF-8. Called by vc_channel_open(), on its thread. */
 enum vc_status vc__health_name_check(const char *name);
 
 /* Packs the request to out. Returns its length. The name has
- * VC__HEALTH_NAME_MAX bytes at most. Called when a watch is made. */
+ * VC__HEALTH_NAME_MAX bytes at most. Called by vc__health_watch_new(), on its
+ * thread. */
 size_t vc__health_request_write(uint8_t *out, const char *name);
 
 #endif

@@ -22,10 +22,11 @@ struct vc__health_watch;
 struct vc__subchannel;
 
 /* Makes a watch of the health of this service's name, which was checked. NULL:
- * no memory. On the thread that opens or changes the channel. */
+ * no memory. Called by server_begin() of servers.c, on the thread that opens
+ * the channel or calls vc_resolver_set(), which may be the holder. */
 struct vc__health_watch *vc__health_watch_new(const char *name);
 /* Begins to watch the server: the subchannel is open, has no clients yet, and
- * its `watch` is this one. The same thread. */
+ * its `watch` is this one. On the thread of vc__health_watch_new(). */
 void vc__health_watch_begin(struct vc__health_watch *w,
                             struct vc__subchannel *s);
 

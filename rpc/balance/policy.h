@@ -25,12 +25,14 @@ enum vc__policy {
     VC__POLICY_CUSTOM, /* of the program: rpc/balance/custom.h */
 };
 
-/* Reads the name of a policy; NULL is pick_first. VC_INVALID_ARGUMENT if there
- * is none of this name. Called by vc_channel_open(). */
+/* Reads the name of a policy of the library into *policy; NULL is pick_first.
+ * Returns VC_OK; or VC_INVALID_ARGUMENT, as this thread's last error, if there
+ * is none of this name. Called by vc__custom_choose(), inside
+ * vc_channel_open(). */
 enum vc_status vc__policy_parse(enum vc__policy *policy, const char *name);
 
 /* True if the library has a policy of this name. Called by
- * vc_policy_register(). */
+ * vc_policy_register(), and for vc_channel_open() by vc__custom_choose(). */
 bool vc__policy_is_own(const char *name);
 
 /* rpc/balance/policy_types.c: the registered policy that has this name, which

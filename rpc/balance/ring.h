@@ -52,9 +52,9 @@ struct vc__ring {
     struct vc__ring_entry entries[]; /* sorted by hash, then by rank */
 };
 
-/* Returns a ring of n servers, at least one; NULL if memory is short. Of each
- * endpoint its hash key, else its target, and its weight count; 0 counts as 1.
- * Free it by vc__ring_free().
+/* Makes a ring of n servers, at least one, for vc__server_set_arrange(); NULL
+ * if memory is short. Of each endpoint its hash key, else its target, and its
+ * weight count; 0 counts as 1. Free it by vc__ring_free().
  *
  * The ring has at least min entries, and as many more as make the number of
  * those of the lightest server whole, but at most max. min and max below 1
@@ -65,7 +65,8 @@ struct vc__ring {
 struct vc__ring *vc__ring_new(const struct vc__endpoint *endpoints, unsigned n,
                               unsigned min, unsigned max);
 
-/* ring may be NULL. No thread uses the ring any more. */
+/* Frees the ring, which no thread uses any more. NULL is allowed. Called by
+ * vc__server_set_free(). */
 void vc__ring_free(struct vc__ring *ring);
 
 /* Returns the hash of a call's key, for vc__channel_hash(), or of a place on a
@@ -73,8 +74,8 @@ void vc__ring_free(struct vc__ring *ring);
 uint64_t vc__ring_hash(const char *text, size_t len);
 
 /* Returns the number of the first entry at or after the hash; that is entry 0
- * if there is none. The entries that follow, entry 0 after the last, have the
- * servers to try next. */
+ * if there is none. Called by ring_hash() of picker.c. The entries that follow,
+ * entry 0 after the last, have the servers to try next. */
 unsigned vc__ring_find(const struct vc__ring *ring, uint64_t hash);
 
 /* Returns the number of the server at this entry. The entry is less than the

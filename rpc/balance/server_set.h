@@ -2,8 +2,10 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The servers of a channel at one time, arranged for its policy. Constant once
- * it is published, but for the weights by load reports. The thread that opens,
- * changes or closes the channel, unless a comment says otherwise.
+ * it is published, but for the weights by load reports. On the thread that
+ * opens, changes or closes the channel, unless a comment says otherwise: one of
+ * the program, or the holder, where a resolver or the file of a service config
+ * may change it.
  *
  * Called by: changes.c (new, arrange, weigh, free), servers.c (new, arrange,
  * is_equal, free), server_set.c (is_equal), loads.c (weigh), picker.c (stride),

@@ -87,7 +87,7 @@ void vc__servers_init(struct vc__servers *sv, struct vc__progress *progress);
 /* Makes a subchannel, not yet in a set, with one user: the caller. Its health
  * is watched, and it is connected ahead, if the options say so. NULL: no
  * memory; no error is set. For servers.c and changes.c: on the thread that
- * opens or changes the channel. */
+ * opens the channel or calls vc_resolver_set(), which may be the holder. */
 struct vc__subchannel *vc__servers_add(struct vc__servers *sv,
                                        const struct vc__pool_opts *opts);
 

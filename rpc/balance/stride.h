@@ -34,29 +34,33 @@ struct vc__stride {
     _Atomic uint16_t weights[]; /* 1..VC__STRIDE_WEIGHT_MAX */
 };
 
-/* Returns a scheduler for n servers, at least one; NULL if memory is short. A
- * weight is any positive number: only its ratio to the others counts, up to ten
- * times the mean of all, and from a hundredth of it. Any other number, as 0 or
- * NaN, stands for an unknown weight: that server gets the mean. With fewer than
- * two known weights all shares are equal. Free it by vc__stride_free(). */
+/* Makes a scheduler for n servers, at least one, for vc__server_set_arrange(),
+ * on its thread; NULL if memory is short. A weight is any positive number: only
+ * its ratio to the others counts, up to ten times the mean of all, and from a
+ * hundredth of it. Any other number, as 0 or NaN, stands for an unknown weight:
+ * that server gets the mean. With fewer than two known weights all shares are
+ * equal. Free it by vc__stride_free(). */
 struct vc__stride *vc__stride_new(const float *weights, unsigned n);
 
-/* The servers have these weights from now on: as many as in vc__stride_new().
- * One thread at a time. */
+/* The servers have these weights from now on: as many as in vc__stride_new(),
+ * which calls it, too. Called by vc__server_set_weigh(), on the holder or a
+ * thread that changes the servers, one at a time. */
 void vc__stride_weigh(struct vc__stride *s, const float *weights);
 
-/* The weight that a server has now. */
+/* Returns the integer weight that a server has now. Any thread. */
 static inline unsigned
 vc__stride_weight(const struct vc__stride *s, unsigned server)
 {
     return atomic_load_explicit(&s->weights[server], memory_order_relaxed);
 }
 
-/* s may be NULL. No thread uses the scheduler any more. */
+/* Frees the scheduler, which no thread uses any more. NULL is allowed. Called
+ * by vc__server_set_free(). */
 void vc__stride_free(struct vc__stride *s);
 
-/* Returns the number of a server, and advances the sequence. Takes no lock, and
- * looks at each server once at most. */
+/* Returns the number of the server that is next in turn, and advances the
+ * sequence. Takes no lock, and looks at each server once at most. Any thread
+ * that chooses a server. */
 unsigned vc__stride_next(const struct vc__stride *s, atomic_uint *sequence);
 
 #endif

@@ -76,7 +76,7 @@ struct vc__client_opts {
 /* Gets the pool for these options, and has one user, the caller, who has zeroed
  * the memory and sets gone() and owner. False if memory is short; then nothing
  * must be dropped. Called by server_begin() of servers.c, on the thread that
- * opens or changes the channel. */
+ * opens the channel or calls vc_resolver_set(), which may be the holder. */
 bool vc__subchannel_open(struct vc__subchannel *s, struct vc__pools *pools,
                          const struct vc__pool_opts *opts);
 

@@ -22,7 +22,8 @@
 struct vc__twin;
 
 /* Makes one for a server that is being made. NULL: no memory. On the thread
- * that opens or changes the channel. */
+ * that opens the channel or calls vc_resolver_set(), which may be the
+ * holder. */
 struct vc__twin *vc__twin_new(struct vc__servers *sv, struct vc__subchannel *s);
 
 /* The channel has these servers from now on: follows the new ones, and, if a

@@ -53,18 +53,19 @@ struct vc__watched_file {
 
 /* Reads the file of a target, file:PATH, for the first time. False, with
  * f->why, if there can be none: the target is malformed, or there is no such
- * folder. */
+ * folder. True, too, if it could not be read, or was refused: then f->known is
+ * false. */
 bool vc__watched_file_begin(struct vc__watched_file *f, const char *target);
 /* From now on the file is read when it has changed, on the holder. */
 void vc__watched_file_start(struct vc__watched_file *f);
 /* Has the file read soon: inotify may not know of a change. */
 void vc__watched_file_again(struct vc__watched_file *f);
-/* Closes the watch: nothing calls it any more. Blocks some 10 ms: see
- * vc__file_watch_close(). */
+/* Closes the watch; it frees nothing else. The holder does not call the
+ * functions here any more. Blocks some 10 ms: see vc__file_watch_close(). */
 void vc__watched_file_end(struct vc__watched_file *f);
 
 /* Appends to f->why, which begins with the path. Called by all that fails in a
- * reading. */
+ * reading, on the thread that reads. */
 void vc__watched_file_why(struct vc__watched_file *f, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
