@@ -86,8 +86,8 @@ tier_find(const struct vc__server_set *set, bool connects,
 }
 
 /* The next in turn of the servers that suit best; of the first tier that does
- * not fail, if there are several tiers. While all servers are connected, a
- * choice looks at one only. */
+ * not fail, if there are several tiers. While all servers, or those of the
+ * first tier, are connected, a choice looks at one only. */
 static unsigned
 round_robin(struct vc__picker *k, const struct vc__server_set *set,
             const struct vc__pick *pick)

@@ -50,8 +50,8 @@ file_why_errno(struct vc__watched_file *f, const char *what, int err)
     vc__watched_file_why(f, "%s: %s", what, strerror(err));
 }
 
-/* Passes on what is wrong, unless that was done already. Called when a reading
- * is over. */
+/* For file_refresh(), when a reading is over: passes on what is wrong, if
+ * anything, by f->say(), unless that was said last. */
 static void
 file_say(struct vc__watched_file *f)
 {
@@ -63,8 +63,8 @@ file_say(struct vc__watched_file *f)
 /* --- reading ------------------------------------------------------------- */
 
 /* For file_read_all(): opens the file; -1, with f->why: it fails, or is no
- * file. A FIFO does not block it. A missing file is noticed when it comes,
- * others are tried again. */
+ * file. A FIFO does not block it. If open(2) fails otherwise than for a missing
+ * file, which is noticed when it comes, f->again is set. */
 static int
 file_descriptor(struct vc__watched_file *f)
 {
@@ -200,7 +200,8 @@ file_refresh(struct vc__watched_file *f, bool attaches)
 
 /* --- when ---------------------------------------------------------------- */
 
-/* fire() of the timer, on the holder: reads the file. */
+/* fire() of the timer, on the holder: reads the file, and if f->again is set
+ * once more in a second. */
 static void
 file_due(void *state)
 {
@@ -212,8 +213,10 @@ file_due(void *state)
         vc_resolver_timer(f->r, AGAIN_MS, file_due);
 }
 
-/* fire() of the first timer, on the holder: open() could not have the
- * descriptor polled. What has happened since is waiting there. */
+/* fire() of the first timer, on the holder: has the descriptor polled, which
+ * could not be done when the file was read first. What has happened since is
+ * waiting there. If that fails, or f->again is set, the file is read in a
+ * second. */
 static void
 file_begin(void *state)
 {
