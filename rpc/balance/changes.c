@@ -41,8 +41,9 @@ vc__changes_have(struct vc__changes *ch)
 
 /* --- making a set: for vc__changes_set(), under `changing` ---------------- */
 
-/* For set_fill() and set_undo(): the server of this target in the present set;
- * NULL: there is none. Looks first where it mostly is, at place i. */
+/* For set_fill() and set_undo(): returns the server of this target in the
+ * present set; NULL: there is none. Looks first where it mostly is, at place
+ * i. */
 static struct vc__subchannel *
 server_find(const struct vc__server_set *set, const char *target, unsigned i)
 {

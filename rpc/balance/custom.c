@@ -264,7 +264,7 @@ custom_calls(const struct vc_pick *pub, uint32_t i)
     return i < p->set->n ? vc__pool_calls(p->set->sub[i]->pool) : UINT64_MAX;
 }
 
-/* metadata() of struct vc_pick. */
+/* metadata() of struct vc_pick: true with *found, if the call has the key. */
 static bool
 custom_metadata(const struct vc_pick *pub, const char *key,
                 struct vc_metadata *found)

@@ -198,7 +198,7 @@ watch_ended(struct vc__health_watch *w, enum vc_status status, const char *said)
 
 /* --- what comes from the link --------------------------------------------- */
 
-/* Under the lock, on any thread: has watch_turn() run soon: news. */
+/* There are news: has watch_turn() run soon. Under the lock, on any thread. */
 static void
 watch_post(struct vc__health_watch *w)
 {
@@ -474,7 +474,8 @@ watch_on_again(struct vc__timer *timer)
     watch_start(caa_container_of(timer, struct vc__health_watch, again));
 }
 
-/* fire() of `late`: the Watch has not answered in time, and goes on. */
+/* fire() of `late`: without an answer the server is unhealthy until it
+ * comes. */
 static void
 watch_on_late(struct vc__timer *timer)
 {

@@ -62,8 +62,8 @@ loads_on_timer(struct vc__timer *timer)
                         vc__now() + ls->rules.update_us, loads_on_timer);
 }
 
-/* Takes a report, for vc__loads_take(). A server that was connected anew loses
- * its weight at once. */
+/* For vc__loads_take(): keeps a report for the timer, which it starts if it
+ * does not run. A server that was connected anew loses its weight at once. */
 static void
 report_take(struct vc__loads *ls, struct vc__subchannel *s,
             const struct vc__load_report *report)
@@ -121,7 +121,8 @@ loads_end(struct vc__task *task)
     vc__waiter_done(&ls->done);
 }
 
-/* The task of vc__loads_follow(): the rules are others from now on. */
+/* The task of vc__loads_follow(): puts its rules in force, and if the timer
+ * runs starts it anew by these. */
 static void
 loads_follow(struct vc__task *task)
 {

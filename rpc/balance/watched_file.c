@@ -43,7 +43,8 @@ vc__watched_file_why(struct vc__watched_file *f, const char *format, ...)
     va_end(args);
 }
 
-/* The same in this file, for a system call that has failed with this errno. */
+/* As vc__watched_file_why(), for a system call that has failed with this
+ * errno. */
 static void
 file_why_errno(struct vc__watched_file *f, const char *what, int err)
 {
