@@ -474,8 +474,7 @@ watch_on_again(struct vc__timer *timer)
     watch_start(caa_container_of(timer, struct vc__health_watch, again));
 }
 
-/* fire() of `late`: without an answer the server is unhealthy until it
- * comes. */
+/* fire() of `late`: if no answer has come, the server counts as unhealthy. */
 static void
 watch_on_late(struct vc__timer *timer)
 {
