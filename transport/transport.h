@@ -14,10 +14,10 @@
  * cross the seam as bytes that no transport reads.
  *
  * (H) means: only for the holder of the engine. (L): any thread, under the lock
- * of the wire's link; the operation never blocks. Operations that fail return a
- * status and set the error as vc__fail() does. Callbacks run from the engine's
- * loop, never from inside an operation. The exception is fini(), which may have
- * to process what arrived for other wires.
+ * of the wire's link; the operation never blocks. An operation that returns a
+ * status sets the thread's error, as vc__fail() does, when it fails. Callbacks
+ * run from the engine's loop, never from inside an operation. The exception is
+ * fini(), which may have to process what arrived for other wires.
  *
  * Called by: cm/link/link.c (wire_describe), cm/link/link_log.c
  * (wire_describe), cm/pool/pool_describe.c (wire_describe), many files
@@ -230,25 +230,28 @@ struct vc__transport {
     void (*take)(struct vc__wire *w, const struct vc__incoming *in);
     /* (H) Allocates memory and queues; sets wire->window and wire->promised.
      * VC_RESOURCE_EXHAUSTED not even the least is available
-     * others                of the device, by vc__status_of_errno() */
+     * others                of the device or a system call */
     enum vc_status (*prepare)(struct vc__wire *w, const struct vc__receives *r);
     /* (H) Active: sends the connect request, with this data. */
     enum vc_status (*hello)(struct vc__wire *w, const void *data, size_t len);
     /* (H) Passive: accepts the request of take(). */
     enum vc_status (*accept)(struct vc__wire *w, const void *data, size_t len);
     /* (H) After answered(), or accept(): packets may be sent and received.
-     * VC_UNAVAILABLE the peer has disconnected meanwhile */
+     * VC_UNAVAILABLE the peer has disconnected meanwhile
+     * others         of the device */
     enum vc_status (*confirm)(struct vc__wire *w);
-    /* (H) Disconnects; packets under way are lost. False: the peer will not
+    /* (H) Disconnects; packets under way may be lost. False: the peer will not
      * answer, so left() does not follow. */
     bool (*leave)(struct vc__wire *w);
-    /* (H) Frees everything, promised receives included. No callback follows.
-     * Never called from inside a callback of this wire. */
+    /* (H) Frees everything, promised receives included, but after an accept()
+     * that failed not the request. No callback follows. Never called from
+     * inside a callback of this wire. */
     void (*fini)(struct vc__wire *w);
 
     /* (L) Returns where to write the next packet, and in *room how long it may
-     * be. NULL: no room now; writable() will come. Without commit() it has no
-     * effect. */
+     * be. NULL: no room now; writable() will come, but not over shared memory,
+     * where only a peer that breaks the rules causes this. Without commit() the
+     * packet is not sent. */
     uint8_t *(*reserve)(struct vc__wire *w, uint32_t *room);
     /* (L) Sends the packet of len bytes that was written there. Returns 0, or
      * an errno: the connection is broken. */
@@ -278,8 +281,9 @@ struct vc__transport {
     void (*release)(struct vc__wire *w, uint32_t n);
 
     /* (H), or while the wire is up and kept so: describes what carries the
-     * packets, for people: "rxe0, QP 17, 256 bytes inline". Empty before
-     * prepare(). NULL if the transport has nothing to describe. */
+     * packets, for people: "rxe0, QP 17, 256 bytes inline". Writes nothing
+     * while there is no QP or socket yet. NULL if the transport has nothing to
+     * describe. */
     void (*describe)(const struct vc__wire *w, char *out, size_t size);
 
     /* Remote access to memory by the peer; NULL: not supported. No transport
@@ -300,8 +304,10 @@ struct vc__transport {
                           struct vc__asked *out);
 
     /* Listens at an address; request() may run before this returns. Any thread.
-     * VC_UNAVAILABLE       the address cannot be listened at
-     * VC_PERMISSION_DENIED this user may not */
+     * VC_UNAVAILABLE        the address cannot be listened at
+     * VC_PERMISSION_DENIED  this user may not
+     * VC_RESOURCE_EXHAUSTED no memory or descriptors
+     * VC_INVALID_ARGUMENT   there is no such group (opts.group) */
     enum vc_status (*listen)(struct vc__ear *ear, const struct sockaddr *addr);
     /* (H) May be called when the ear does not listen any more. */
     void (*unlisten)(struct vc__ear *ear);
@@ -312,9 +318,10 @@ struct vc__transport {
     void (*reject)(const struct vc__incoming *in, const void *data, size_t len);
 };
 
-/* Returns the peer's address for people, valid as long as the wire. The text is
- * made on first use, as most wires never need it. For errors and log lines;
- * called by the transports, by the wire's callbacks in cm/link/link.c, and by
+/* Returns the peer's address for people, valid as long as the wire; after an
+ * accept with the server's name, that name and the address. The text is made on
+ * first use, as most wires never need it. For errors and log lines; called by
+ * the transports, by the wire's callbacks in cm/link/link.c, and by
  * vc__link_peer(). (H) */
 static inline const char *
 vc__wire_peer(struct vc__wire *w)

@@ -34,15 +34,17 @@ const char *vc__addr_text(const struct sockaddr *addr,
                           char text[VC__ADDR_TEXT]);
 
 /* Copies as many bytes as an address of its family has. Called by the
- * transports for addresses of sockets and rdma_cm, and by
- * vc__link_connect(). */
+ * transports for addresses to listen at (inproc, TCP) and those of rdma_cm, and
+ * by vc__link_connect() for that of the peer. */
 void vc__addr_copy(struct sockaddr_storage *out, const struct sockaddr *addr);
 
 /* Sets the port of an IPv4 or IPv6 address. Addresses of other families have no
- * port and stay as they are. Called by a server that listens at a port which
- * the system has chosen (rpc/server/server_listen.c, listening.c). */
+ * port and stay as they are. Called by a server that listens, mostly for the
+ * port that it listens at (rpc/server/server_listen.c), and for its log line
+ * (listening.c). */
 void vc__addr_port_set(struct sockaddr_storage *addr, uint16_t port);
-/* Returns that port; 0 for other families. Called by such a server. */
+/* Returns that port; 0 for other families. Called by a server that listens at
+ * several addresses of one name (rpc/server/server_listen.c). */
 uint16_t vc__addr_port(const struct sockaddr_storage *addr);
 
 /* True for 127.0.0.0/8, also as an IPv4-mapped IPv6 address, and for ::1.

@@ -40,7 +40,8 @@ vc__after_ms(uint64_t now, uint64_t ms)
 }
 
 /* now + ms for a timeout of the public interface, where UINT32_MAX is none:
- * VC__FOREVER. Called when such a function begins. */
+ * VC__FOREVER. Called when such a function begins; for an operation of a server
+ * by its task on engine 0 (server_op_timer_set()). */
 static inline uint64_t
 vc__due(uint64_t now, uint32_t ms)
 {

@@ -97,8 +97,8 @@ vc__count(struct vc__ledger *l, enum vc__count which, int64_t n)
     vc__count_add(&l->held[which], (uint64_t)n);
 }
 
-/* Reads a counter of the engine. Any thread; called by handlers_begun() of
- * rpc/server/server_handler.c. */
+/* Reads a counter of the engine. Any thread may; called by handlers_begun() of
+ * rpc/server/server_handler.c, on the holder. */
 static inline uint64_t
 vc__count_get(const struct vc__ledger *l, enum vc__count which)
 {

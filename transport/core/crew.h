@@ -1,10 +1,11 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The library's threads. Each serves an engine or is free. One more thread, the
+ * The library's threads that advance engines and run handlers. Each serves an
+ * engine, runs a handler apart (a job), or is free. One more thread, the
  * watcher, finds handlers that keep an engine for too long. It gives the engine
- * to a free thread, or to a new one. When the handler returns, its thread is
- * free.
+ * to a free thread, or to a new one. When the handler returns, its thread, if
+ * it is one of the crew, is free.
  *
  * The watcher looks every millisecond or so (transport/core/watch_interval.h),
  * and once more 100 us after it saw a new handler. When no handler has run for
@@ -77,12 +78,11 @@ void vc__crew_watch(struct vc__crew *crew, unsigned i, struct vc__engine *e);
 void vc__crew_fini(struct vc__crew *crew);
 
 /* Starts the watcher, and a thread for each engine to serve it. The watcher,
- * lend, begin and return start spare threads when they need them: up to
- * `spares`, and at least one for each engine. Returns 0 or an errno; with an
- * errno no thread is left, and none has served an engine. Called by
- * vc_runtime_start() or the first vc_server_listen(), by
- * runtime_threads_start(), on any thread, under the runtime's lock
- * `starting`. */
+ * lend, begin and return start spare threads when they need them: at most
+ * `spares`, or as many as there are engines if that is more. Returns 0 or an
+ * errno; with an errno no thread is left, and none has served an engine. Called
+ * by runtime_threads_start(), for vc_runtime_start() or a vc_server_listen()
+ * while no threads run, on any thread, under the runtime's lock `starting`. */
 int vc__crew_start(struct vc__crew *crew, unsigned spares);
 
 /* Waits for handlers that run on the threads, ends the threads and joins them.
@@ -116,8 +116,9 @@ bool vc__crew_withdraw(struct vc__crew *crew, struct vc__job *job);
 
 /* True if the share has as many threads as it may, or if any job waits for a
  * thread, also one of the same share. False while the crew is not started.
- * Called on the holder before a handler begins, and on a stream's handler
- * thread while its client takes nothing (server_stalled()). */
+ * Called on the holder before a handler begins whose method's runs tend to be
+ * taken over; and on a thread, mostly a handler's, that waits to send in a
+ * stream whose client takes nothing (server_stalled()). */
 bool vc__crew_is_short(struct vc__crew *crew, const struct vc__share *share);
 
 /* A handler of the share has returned that no longer held its engine: puts the

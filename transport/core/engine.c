@@ -69,9 +69,9 @@ engine_leave(struct vc__engine *e)
 
 /* --- tasks ------------------------------------------------------------- */
 
-/* For engine_run_tasks(): moves tasks that other threads posted to e->tasks.
- * Returns true if another thread has notified the holder, with or without a
- * task. */
+/* For engine_run_tasks(): moves the posted tasks to e->tasks. Returns true if a
+ * thread, also the holder itself, has posted a task or called
+ * vc__engine_stir() since the last time. */
 static bool
 engine_take_inbox(struct vc__engine *e)
 {
@@ -110,7 +110,7 @@ run_all(struct cds_list_head *tasks)
 }
 
 /* Called by engine_poll() and vc__engine_settle(). Runs all tasks; returns how
- * many, and 1 more if another thread has notified the holder. */
+ * many, and 1 more if engine_take_inbox() returned true. */
 static unsigned
 engine_run_tasks(struct vc__engine *e)
 {
@@ -194,10 +194,10 @@ engine_run_handlers(struct vc__engine *e)
 
 /* --- progress ---------------------------------------------------------- */
 
-/* One turn over all work that needs no system call, except handlers; for the
- * loop, before timers, before a sleep or the engine is left to the program's
- * loop, and for catch_up and turn. Returns how much was done, and 1 more if a
- * handler may run. */
+/* One turn: polls each source that has poll(), and runs the tasks, but no
+ * handler. For the loop, before timers, before a sleep or the engine is left to
+ * the program's loop, and for catch_up and turn. Returns how much was done, and
+ * 1 more if a handler may run. */
 static unsigned
 engine_poll(struct vc__engine *e)
 {
@@ -247,8 +247,9 @@ wakeup_learn(struct vc__engine *e, enum vc__count cause, uint64_t began, int ms)
 }
 
 /* Looks at the descriptors, calls ready() of those with events, and returns how
- * many these were. Sleeps up to `ms`, from `began` on, until there is one:
- * called so by engine_sleep(); by all others with ms 0. */
+ * many had events; that of vc__engine_kick() counts, too. Sleeps up to `ms`,
+ * from `began` on, until there is an event: called so by engine_sleep(); by all
+ * others with ms 0. */
 static unsigned
 engine_look(struct vc__engine *e, uint64_t began, int ms)
 {
@@ -313,9 +314,9 @@ engine_tick(struct vc__engine *e)
     return now;
 }
 
-/* For engine_progress(): arms all sources, looks once more, and sleeps until
- * something comes, a timer is due, or `until`. Then runs the timers that are
- * due. */
+/* For engine_progress(): arms all sources and polls once more; if that finds
+ * nothing, sleeps until something comes, a timer is due, or `until`. Then runs
+ * the timers that are due. */
 static void
 engine_sleep(struct vc__engine *e, uint64_t until)
 {
@@ -403,8 +404,9 @@ engine_hopes(struct vc__engine *e, uint64_t now)
 }
 
 /* Called in each round of vc__engine_serve() and engine_advance(). Polls until
- * something was done: true. False when `until` has passed, after a sleep, or
- * when a look or a timer did something. Runs no handler. */
+ * something was done, or a handler may run: true. False when `until` has
+ * passed, after a sleep, or when a look or a timer did something. Runs no
+ * handler. */
 static bool
 engine_progress(struct vc__engine *e, uint64_t until)
 {

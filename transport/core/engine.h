@@ -2,9 +2,10 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The engine: one progress loop. The thread that holds its token, the holder,
- * advances it: a blocked caller while it waits, or a library thread. What an
- * engine drives (completion queues, file descriptors, timers, tasks) runs its
- * callbacks on the holder, one at a time, so their state needs no lock.
+ * advances it: a blocked caller while it waits, a library thread, or a thread
+ * in vc_runtime_poll(). What an engine drives (completion queues, file
+ * descriptors, timers, tasks) runs its callbacks on the holder, one at a time,
+ * so their state needs no lock.
  *
  * A handler does not hold the engine while the program's code runs: when that
  * takes long, another thread becomes the holder (transport/core/handoff.h).
@@ -93,8 +94,8 @@ struct vc__engine {
     struct vc__share *share; /* of the running handler; NULL: none */
     struct vc__crew *crew;   /* NULL: no thread takes it over */
 
-    /* Tasks from other threads, under `inbox_lock`; has_inbox and asleep make
-     * the common case free of locks and system calls. */
+    /* Posted tasks, under `inbox_lock`; has_inbox and asleep make the common
+     * case free of locks and system calls. */
     pthread_mutex_t inbox_lock;
     struct cds_list_head inbox;
     atomic_bool has_inbox;
@@ -165,8 +166,8 @@ bool vc__engine_wait(struct vc__engine *e, struct vc__waiter *w,
  * handlers that are ready are left to the next thread that advances the engine.
  * Called before an attempt of a call, a client's stream or its
  * vc_stream_send(), or vc_channel_connect() begins, without locks, on the
- * thread that begins it: for a retry that a timer begins the holder, for which
- * this does nothing. */
+ * thread that begins it. Does nothing on the holder, as for an attempt that a
+ * timer begins. */
 void vc__engine_catch_up(struct vc__engine *e, uint64_t now);
 
 /* Advances the engine until *stop, or until it was taken over from a handler,
@@ -225,8 +226,9 @@ struct vc__handler_run *vc__engine_release(struct vc__engine *e,
 bool vc__engine_resume(struct vc__handler_run *s);
 
 /* Called on the holder by a task of vc__engine_handle() that knows the time: by
- * rpc/server/server_handler.c, before a handler begins. If handlers have run
- * long enough in a row, the next ones wait until the engine was polled. */
+ * judge_after_others() (rpc/server/server_handler.c), for a call that has
+ * waited while other handlers began. If handlers have run long enough in a row,
+ * the next ones wait until the engine was polled. */
 void vc__engine_handled(struct vc__engine *e, uint64_t now);
 
 /* From now on the epoll `loop_fd` reports e (by its data.ptr) when a turn would
@@ -256,10 +258,10 @@ void vc__engine_rearm(struct vc__engine *e);
  * epoll_ctl(2). Holder only, but a source that has no poll may be added by any
  * thread. */
 int vc__engine_add(struct vc__engine *e, struct vc__source *s);
-/* Gives a source that was added without poll() one, and arm(), from now on.
- * Called on the holder when a context of inproc, shm or tcp is first used: for
- * inproc at its first event, for shm at its first wire, for tcp when a wire is
- * first polled. */
+/* From now on the holder polls the source by these two functions: one that was
+ * added without them, or has no descriptor and was not added. Called on the
+ * holder for a context's source: of inproc at its first event, of shm at its
+ * first wire, of tcp when a wire is first polled. */
 void vc__engine_poll_source(struct vc__engine *e, struct vc__source *s,
                             unsigned (*poll)(struct vc__source *s),
                             void (*arm)(struct vc__source *s));
@@ -277,8 +279,8 @@ void vc__engine_await_room(struct vc__engine *e, struct vc__source *s,
                            bool awaits);
 
 /* Looks at the descriptors now, calls ready() of those with events, and returns
- * how many these were. Called by the poll() of transport/tcp while it has work,
- * but not when the engine goes to sleep. */
+ * how many had events. Called on the holder by the poll() of transport/tcp
+ * while it has hot sockets, so not when the engine goes to sleep. */
 unsigned vc__engine_look(struct vc__engine *e);
 
 #endif

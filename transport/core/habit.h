@@ -40,12 +40,13 @@
 struct vc__habit {
     atomic_schar blocks;      /* quick runs that must follow; or one of the two
                                * values above, which stays */
-    atomic_uchar long_lately; /* the same after a run that was taken over and
-                              * used the processor, or blocked */
+    atomic_uchar long_lately; /* the same after a run that was taken over, for
+                              * any reason, or lent the engine */
 };
 
-/* Fixes VC__HABIT_ALWAYS or VC__HABIT_NEVER. Called when the service is added,
- * on the program's thread, before the first run. */
+/* Fixes VC__HABIT_ALWAYS or VC__HABIT_NEVER. Called by method_init() for a
+ * method that needs it, when the service is added, on the program's thread,
+ * before the first run. */
 static inline void
 vc__habit_fix(struct vc__habit *h, signed char value)
 {
@@ -107,7 +108,7 @@ vc__habit_blocked(struct vc__habit *h)
         atomic_store_explicit(&h->blocks, VC__HABIT_RUNS, memory_order_relaxed);
 }
 
-/* Records how long a run on the crew took. */
+/* Records how long a run on the crew took; us 0: it never waited. */
 static inline void
 vc__habit_ran(struct vc__habit *h, uint64_t us)
 {

@@ -35,9 +35,10 @@ struct vc__hand {
  * hands_stop(). */
 void vc__crew_kick(struct vc__crew *crew);
 
-/* Number of spare threads, started or not: left for engines whose handlers
- * block. Called by crew_count(), and by crew.c when it chooses the next job or
- * checks whether one may begin. */
+/* Number of spare threads, idle or not started yet: left for engines whose
+ * handlers block, and for jobs. Called by crew_count(), and by crew.c when it
+ * chooses the next job, or asks whether a job may begin or threads are
+ * short. */
 unsigned vc__hands_left(const struct vc__crew *crew);
 
 /* Has a hand that is not in `idle` any more serve the engine (vc__crew_lend(),

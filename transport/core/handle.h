@@ -78,8 +78,8 @@ enum vc_status vc__handle_fail(const struct vc__handle *h, enum vc__kind kind,
                                const char *function) __attribute__((cold));
 
 /* Explains why a handle is not valid, for public functions that return no
- * status (vc__must(), vc__nothing_to_free()): always aborts, except for a
- * handle of the parent's if `harmless`. */
+ * status (vc__must(), vc__nothing_to_free(), vc_message_free()): always aborts,
+ * except for a handle of the parent's if `harmless`. */
 void vc__handle_misuse(const struct vc__handle *h, enum vc__kind kind,
                        const char *function, bool harmless)
     __attribute__((cold));

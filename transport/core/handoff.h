@@ -3,7 +3,7 @@
  *
  * A handler gives the engine away while it runs, and mostly gets it back
  * unchanged. The engine's `run` counts both: it is odd while a handler runs.
- * Then any thread may make it even and so become the holder. The handler's
+ * Then the watcher may make it even, and so becomes the holder. The handler's
  * thread finds out when it wants the engine back, and touches nothing of the
  * engine before.
  *
@@ -60,7 +60,8 @@ struct vc__handler_run *vc__handler_run_of(const struct vc__engine *e);
  * Any thread: error.c asks where an error was raised. */
 struct vc__handler_run *vc__handler_run_inmost(void);
 
-/* Within a handler run, on its thread, called by engine.c only. release, in
+/* Within a handler run, on its thread, called by engine.c and, for the two
+ * functions of engine.h that it has, by handoff.c. release, in
  * vc__engine_release() or at the end of vc__engine_wait(): the program's code
  * begins, or continues. resume, in vc__engine_resume() or vc__engine_wait():
  * that code has returned, or waits for something of the engine. resume returns

@@ -4,7 +4,8 @@
  * Little-endian integers at any address: everything on the wire is made of
  * these. Compilers turn each function into one move on little-endian machines.
  * put writes v to out, get returns the number that stands at in. Pure; called
- * by the codecs, on whatever thread packs or reads.
+ * by the codecs, on whatever thread packs or reads, for keys of names, and when
+ * a channel or pool is made, for the seed of its random numbers.
  *
  * Called by: cm/connect/hello.c (put16, put32, put64, get16),
  * cm/pool/session_note.c (put16, put32), transport/socket/record.h (put16,

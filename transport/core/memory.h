@@ -83,8 +83,8 @@ vc__trimmer_init(struct vc__trimmer *t, struct vc__store *store,
 {
     *t = (struct vc__trimmer){.store = store, .timers = timers};
 }
-/* Starts the timer, or moves it; called by vc__trimmer_note() and by the timer
- * itself. */
+/* Starts the timer, unless the trimmer was stopped. Called on the holder by
+ * vc__trimmer_note(), and by the timer itself while blocks are left. */
 void vc__trimmer_start(struct vc__trimmer *t);
 /* Stops the timer for good; called when its owner is closed: by part_close()
  * (rpc/server/server_close.c) and pool_close() (cm/pool/pool_close.c). */
@@ -161,7 +161,8 @@ void vc__memory_give(struct vc__account *account, void *memory, size_t size);
 bool vc__memory_count(struct vc__account *account, size_t size);
 /* Undoes vc__memory_count() or vc__memory_reserve(), or part of it. Called by
  * memory.c, and on the holder by rpc/server/server_arrival.c, when a message
- * has its memory, is lost or is about to be unpacked. */
+ * takes its memory or is not kept, is lost, is about to be unpacked, or its
+ * arrival ends. */
 void vc__memory_discount(struct vc__account *account, size_t size);
 
 /* Counts bytes for work that has not begun. A quarter of the store is left to

@@ -9,8 +9,9 @@
 #define VC_TRANSPORT_MISUSE_H
 
 /* Writes "verbcall: " and this text to stderr, one line, and aborts. Called by
- * public functions on the thread that called them, by vc__handle_fail() and
- * vc__handle_misuse(), and by vc__broken(). */
+ * public functions on the thread that called them, by later_step()
+ * (rpc/server/server_handler.c) on that thread or a handler's, by
+ * vc__handle_fail() and vc__handle_misuse(), and by vc__broken(). */
 _Noreturn void vc__misuse(const char *format, ...)
     __attribute__((format(printf, 1, 2), cold));
 

@@ -14,8 +14,8 @@
  *
  * May run together: vc__share_new, put, hold and threads, from any threads.
  * vc__share_fits and is_fair are pure. The others are called under one lock of
- * the caller, the crew's, and so is put when it lowers the number of
- * threads.
+ * the caller, the crew's (but for its init and fini, which run alone), and so
+ * is put when it lowers the number of threads.
  *
  * Called by: memory.c (fits), share.c (fits, put, hold, threads, is_fair,
  * waits, job_unqueue), rpc/server/server_peer.c (new, put), crew.c (put, hold,

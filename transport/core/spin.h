@@ -59,8 +59,8 @@ vc__spin_clamp(uint64_t us)
 }
 
 /* Called by vc__engine_init(), and once more by progress_init() (rpc/runtime.c)
- * with a measured wakeup_us, on the thread of vc_runtime_new(). max_us: the
- * program's option spin_us. */
+ * with a measured wakeup_us, or 0 if the program allows no polling, on the
+ * thread of vc_runtime_new(). max_us: the program's option spin_us. */
 static inline void
 vc__spin_init(struct vc__spin *s, uint32_t max_us, uint64_t wakeup_us)
 {

@@ -71,8 +71,8 @@ void vc__waiter_await(struct vc__waiter *w);
 void vc__waiter_hand(struct vc__waiter *w);
 
 /* Returns true if w had been handed the token, or was woken; takes it from w.
- * The waiter's own thread, after it has slept: in vc__token_unqueue(), a hand's
- * loop and the watcher's. */
+ * The waiter's own thread: in vc__token_unqueue(), a hand's loop and the
+ * watcher's. */
 bool vc__waiter_take(struct vc__waiter *w);
 
 /* Sleeps in the kernel until w is done, has the token or was woken, or the

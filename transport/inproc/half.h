@@ -143,14 +143,16 @@ struct vc__inproc_half *vc__inproc_pair(struct vc__inproc_context *c);
  * False when out of memory. */
 bool vc__inproc_room(struct vc__inproc_half *half, uint32_t n);
 
-/* Sends a note to the peer of this half, with `said` unless it is NULL. Under
- * the lock. Called by the wire's operations, by unlisten() and reject(), and by
+/* Sends a note to the peer of this half, with `said` unless it is NULL; no note
+ * if the peer's queue is closed. Under the lock. Called by hello(), accept(),
+ * confirm() and leave() of the wire, by unlisten() and reject(), and by
  * vc__inproc_end(). */
 void vc__inproc_tell(struct vc__inproc_half *half, enum vc__inproc_kind kind,
                      const void *said, size_t len);
 
 /* Moves the half to this queue: its notes go there from now on. Under the lock.
- * Called when a half is created, and by the wire's hello() and accept(). */
+ * Called by vc__inproc_pair() for the half that it returns, and by the wire's
+ * hello() and accept(). */
 void vc__inproc_bind(struct vc__inproc_half *half,
                      struct vc__inproc_queue *queue);
 

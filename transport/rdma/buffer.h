@@ -3,8 +3,8 @@
  *
  * Registered buffers of one size, taken from slabs within a budget. Slabs stay
  * registered until vc__buffers_fini(). The holder of the engine only, or the
- * thread that opens or tries a device which no engine uses; vc__fail_pinned():
- * any thread.
+ * thread that opens or tries a device which no engine uses; fini also within
+ * vc__rdma_close(); vc__fail_pinned(): any thread.
  *
  * Called by: buffer.c (fail_pinned, buffers_give), device_queues.c
  * (fail_pinned, buffers_init, buffers_fini, buffers_reserve), device.c
@@ -63,7 +63,8 @@ void vc__buffers_fini(struct vc__buffers *b);
 enum vc_status vc__buffers_reserve(struct vc__buffers *b, unsigned n);
 
 /* Takes a buffer that was reserved, never NULL: for a receive (device.c), or
- * for a QP that is set up (qp.c). Gives one back: when the QP is released. */
+ * for a QP that is set up (qp.c). Gives one back when the QP is released, or
+ * adds a new one (slab_add()). */
 struct vc__buffer *vc__buffers_take(struct vc__buffers *b);
 void vc__buffers_give(struct vc__buffers *b, struct vc__buffer *buffer);
 

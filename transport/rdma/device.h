@@ -102,15 +102,16 @@ void vc__device_doom(struct vc__device *d, const char *why);
 
 /* Grant promises n more receives to a peer, and posts as many as are missing;
  * ungrant takes that promise back, and the receives stay posted. Called by
- * promise() and release() of the wire. Grant returns VC_OK; or
- * VC_RESOURCE_EXHAUSTED, and nothing is promised: the receives, the CQ or the
- * memory are used up. */
+ * promise() and release() of the wire. Grant returns VC_OK; or an error, and
+ * nothing is promised: VC_RESOURCE_EXHAUSTED when the receives, the CQ or the
+ * memory are used up, others of the device. */
 enum vc_status vc__device_grant(struct vc__device *d, unsigned n);
 void vc__device_ungrant(struct vc__device *d, unsigned n);
 
 /* Makes room in the CQ for n more completions; gives it back. Called for the
  * send queue of each QP (vc__qp_init(), vc__qp_fini()), and for new receives.
- * On failure the room is as before; VC_RESOURCE_EXHAUSTED: the CQ is full. */
+ * On failure the room is as before. VC_RESOURCE_EXHAUSTED: the CQ is full;
+ * otherwise the error of ibv_resize_cq(3), by vc__device_fail(). */
 enum vc_status vc__device_cq_more(struct vc__device *d, unsigned n);
 void vc__device_cq_less(struct vc__device *d, unsigned n);
 

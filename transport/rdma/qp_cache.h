@@ -4,7 +4,7 @@
  * A cache of idle QPs for reuse: creating a QP is most of what the verbs of a
  * connection cost. Pure: transport/rdma/qp.c creates, resets and destroys the
  * QPs. The holder of the engine only, or the thread that opens or tries a
- * device which no engine uses.
+ * device which no engine uses; pop also within vc__rdma_close().
  *
  * Called by: device_queues.c (init), qp.c (take, put, pop), qp_cache.c (pop).
  */

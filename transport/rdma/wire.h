@@ -69,8 +69,8 @@ uint32_t vc__rdma_share(unsigned links);
 
 /* wire_connect.c: connecting by rdma_cm. The holder of the wire's engine. Dial,
  * hello and confirm on the active side: from cm/link/link_connect.c. Take,
- * accept and confirm on the passive side: from cm/link/link_accept.c. Each
- * returns VC_OK, or another status with the thread's error set. */
+ * accept and confirm on the passive side: from cm/link/link_accept.c. All but
+ * take return VC_OK, or another status with the thread's error set. */
 enum vc_status vc__rdma_dial(struct vc__wire *w, uint32_t timeout_ms);
 enum vc_status vc__rdma_hello(struct vc__wire *w, const void *data, size_t len);
 void vc__rdma_take(struct vc__wire *w, const struct vc__incoming *in);

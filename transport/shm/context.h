@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Shared memory as one engine uses it, and which wires are polled (hot): those
- * that are new or were woken, until the engine sleeps or, if very many are hot,
- * until nothing has come for a while. The other wires are asleep: the peer
+ * that are new or were woken, until the engine sleeps or, if more than 16 are
+ * hot, until nothing has come for a while. The other wires are asleep: the peer
  * wakes them by a byte in their socket.
  *
  * An eventfd would wake a little faster. But any process that shares it can

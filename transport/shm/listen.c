@@ -104,7 +104,7 @@ offer_make(struct vc__ear *ear, struct vc__incoming *in, int fd,
     if (fds->n == 1 && vc__shm_peer(fd, &offer->pid, &offer->uid) &&
         is_welcome(ear, offer->uid))
         offer->region = vc__shm_region_map(fds->fd[0]);
-    /* When this process lacks descriptors, that of the region is lost; the
+    /* When this process lacks descriptors, that of the region may be lost; the
      * request is kept to be rejected. */
     if (offer->region == NULL && in->lack == VC__LACK_NOTHING) {
         free(offer);

@@ -57,9 +57,9 @@ struct vc__shm_wire {
 };
 
 /* The handle of a request. When this process lacks descriptors, that of the
- * peer's region is lost: the request is kept only to be rejected, without a
- * region, and its pid and uid are 0. peer_name() then says "process 0 of user
- * 0". */
+ * peer's region may be lost: then the request is kept only to be rejected,
+ * without a region, and its pid and uid are 0. peer_name() then says "process 0
+ * of user 0". */
 struct vc__shm_offer {
     int fd;                              /* the client's socket */
     const struct vc__shm_region *region; /* the peer's; or NULL */
@@ -79,8 +79,8 @@ vc__shm_wire_of(struct vc__wire *w)
 void vc__shm_poll(struct vc__shm_context *c);
 
 /* wire.c: passes received packets up, a batch at most; returns their number. An
- * invalid region ends the wire. Called when the wire is polled (context.c),
- * when its socket is readable, and when it ends. */
+ * invalid region ends the wire, and counts as one more. Called when the wire is
+ * polled (context.c), when its socket is readable, and when it ends. */
 unsigned vc__shm_read(struct vc__shm_wire *s);
 /* Watch adds the socket to epoll, and counts the wire as cold until it is hot;
  * returns 0 or an errno. Called by hello() and accept(). Unwatch undoes that,

@@ -44,8 +44,8 @@ struct vc__socket_fds {
 };
 
 /* Closes them all; fds is empty then. Called for a stranger that is turned away
- * (ear.c), and by shared memory when the peer's region was mapped or the wire
- * is freed. */
+ * or whose ear closes (ear.c), and by shared memory when an accept has come or
+ * the wire is freed. */
 void vc__socket_fds_close(struct vc__socket_fds *fds);
 
 /* Sends a record, with descriptors unless they are NULL, to a peer that has

@@ -66,7 +66,7 @@ void vc__tcp_close(struct vc__context *c);
 void vc__tcp_heat(struct vc__tcp_wire *t);
 /* Stops polling the wire, if it is polled: it is not watched any more (read.c);
  * or, in context.c, nothing has come for long, too many are hot, or the engine
- * goes to sleep. */
+ * goes to sleep or is left to the program's loop. */
 void vc__tcp_cool(struct vc__tcp_wire *t);
 
 #endif

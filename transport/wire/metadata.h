@@ -5,11 +5,13 @@
  * the other, as they stand in a frame. What a peer sent is checked once, and
  * read only after that. Pure: no state but the caller's, no allocation, any
  * thread. Writing: a client packs its request's entries on the thread that
- * begins an attempt; a server its reply's on the handler's thread, a load
- * report or the pushback of a refused call on the holder. What has come is
- * checked and unpacked on the holder. Unpacked entries are searched there, for
- * vc_call_metadata_find() on the handler's thread, and for a vc_result on the
- * thread that fills it. Seek: the thread that is about to send the request.
+ * begins an attempt, a Watch's on the one that makes the watch; a server its
+ * reply's on the thread that has the call (its handler's, or after
+ * vc_call_later() one of the program), a load report or the pushback of a
+ * refused call on the holder. What has come is checked and unpacked on the
+ * holder. Unpacked entries are searched there, for vc_call_metadata_find() on
+ * the thread that has the call, and for a vc_result on the thread that fills
+ * it. Seek: the thread that is about to send the request.
  *
  * Called by: cm/pool/session_reply.c (of), rpc/client/pick_facts.c (of),
  * rpc/server/server_session.c (of), rpc/balance/endpoint_metadata.c (fault),
@@ -63,12 +65,12 @@ vc__metadata_of(const struct vc__frame *f)
 /* --- writing ----------------------------------------------------------- */
 
 /* Why a program may not send this entry, in words; NULL if it may. Called for
- * entries of a call's options, of an interceptor, and of a handler, when the
- * program gives them. */
+ * entries of a call's options, of an interceptor, of a handler, and of a server
+ * that a resolver names, when the program gives them. */
 const char *vc__metadata_fault(const struct vc_metadata *entry);
 
-/* Bytes of an entry without fault when it is packed. Called before
- * vc__metadata_put(), to make room. */
+/* Bytes of an entry without fault when it is packed. Called to make room before
+ * vc__metadata_put(), and to measure what a program gives. */
 size_t vc__metadata_size(const struct vc_metadata *entry);
 
 /* Packs an entry to out, which has vc__metadata_size() bytes, and returns where
@@ -81,7 +83,8 @@ uint8_t *vc__metadata_put(uint8_t *out, const struct vc_metadata *entry,
 
 /* True if a program that has given `taken` bytes may give this entry, too
  * (VC_METADATA_MAX); else its status is VC_RESOURCE_EXHAUSTED. Called after
- * vc__metadata_fault(), at the same places. */
+ * vc__metadata_fault(), but for a server of a resolver; also for an error's
+ * details (vc_call_details()). */
 bool vc__metadata_fits(size_t taken, const struct vc_metadata *entry);
 
 /* Removes all entries with this key from `len` bytes of checked entries;
@@ -122,8 +125,9 @@ void vc__metadata_unpack(struct vc__metadata_view *view, void *memory,
 
 /* The first of n entries with this key; NULL if there is none. Called by
  * vc__metadata_find_own(); by rpc/server/server_metadata.c, for a call's
- * priority on the holder, for vc_call_metadata_find() on the handler's thread;
- * and by vc__loads_take() on the holder, for the load report of a reply. */
+ * priority on the holder, for vc_call_metadata_find() on the thread that has
+ * the call; and by vc__loads_take() on the holder, for the load report of a
+ * reply. */
 const struct vc_metadata *vc__metadata_find(const struct vc_metadata *entries,
                                             size_t n, const char *key);
 
