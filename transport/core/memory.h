@@ -147,9 +147,10 @@ vc__account_init(struct vc__account *account, struct vc__store *store)
 }
 
 /* Returns size bytes, aligned for any type, not zeroed; NULL if the store or
- * the system has less. account NULL: there is no limit. Called for arenas,
- * messages of streams, replies that are packed apart, and messages that arrive
- * in parts; on any thread, under any lock. */
+ * the system has less, or the account may have no more. account NULL: there is
+ * no limit but the system's. Called for arenas, messages of streams, replies
+ * that are packed apart, and messages that arrive in parts; on any thread,
+ * under any lock. */
 void *vc__memory_take(struct vc__account *account, size_t size);
 /* Gives memory back. size: as it was taken with. memory may be NULL. Called by
  * the modules that take, when the owner of the memory ends; any thread. */

@@ -90,7 +90,9 @@ vc__rcu_exit(struct urcu_bp_reader *r)
 }
 
 /* Begins a critical section in any case. Returns what vc__rcu_unlock() needs to
- * end it; NULL says only that the section is one of rcu_read_lock(). */
+ * end it; NULL says only that the section is one of rcu_read_lock(). Called by
+ * vc__servers_pick(), to choose a server, and by rpc/client/method_config.c, to
+ * read a channel's service config. */
 static inline struct urcu_bp_reader *
 vc__rcu_lock(void)
 {
@@ -118,8 +120,9 @@ vc__rcu_unlock(struct urcu_bp_reader *r)
     vc__rcu_learn();
 }
 
-/* Waits until the sections have ended that have begun before. Not in a
- * section. */
+/* Waits until the sections have ended that have begun before. Not in a section.
+ * Called when a set of servers (rpc/balance/changes.c) or a service config
+ * (rpc/client/method_config.c) was replaced, before the former is freed. */
 static inline void
 vc__rcu_await(void)
 {

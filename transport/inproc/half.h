@@ -6,9 +6,10 @@
  *
  * A half is the receive room of one end. The other end writes what it sends
  * into this room, and puts a note of it into the queue of the first end's
- * engine. So nobody copies a packet, and sending takes no lock. A half is freed
- * when its own end is over and the other end's last note has been handled; its
- * slots are freed with its own end if the other end was never allowed to write.
+ * engine. So nobody copies a packet, and sending takes no lock besides that of
+ * the sender's link. A half is freed when its own end is over and the other
+ * end's last note has been handled; its slots are freed with its own end if the
+ * other end was never allowed to write.
  * These changes happen under one lock of the process, so all threads see them
  * in one order: connections are made and ended seldom.
  *
