@@ -98,7 +98,8 @@ vc__habit_was_quick(struct vc__habit *h)
                               memory_order_relaxed);
 }
 
-/* Records a run that was taken over, and blocked. */
+/* Records a run that blocked: the watcher one that it takes the engine from,
+ * vc__habit_ran() a long one on the crew. */
 static inline void
 vc__habit_blocked(struct vc__habit *h)
 {

@@ -153,7 +153,8 @@ vc__account_init(struct vc__account *account, struct vc__store *store)
  * under any lock. */
 void *vc__memory_take(struct vc__account *account, size_t size);
 /* Gives memory back. size: as it was taken with. memory may be NULL. Called by
- * the modules that take, when the owner of the memory ends; any thread. */
+ * the modules that take, and for a reply that was packed apart by
+ * rpc/server/server_call.c, when it is not needed any more; any thread. */
 void vc__memory_give(struct vc__account *account, void *memory, size_t size);
 
 /* Counts bytes that another allocator owns, or that will be taken later, and

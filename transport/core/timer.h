@@ -2,11 +2,11 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Timers of one engine: a binary heap ordered by due time, ties by start order.
- * The timer lives in its owner's structure; starting and stopping allocate only
- * when the heap must grow. The clock is the caller's: now is a parameter, in
- * microseconds. The holder of the engine only; vc__timer_beat() is pure. A
- * timer's owner starts and stops it: a link, pool, call, stream, server part,
- * resolver, ear or the like. fire() runs on the holder, inside
+ * The timer lives in its owner's structure; starting allocates only when the
+ * heap must grow, stopping never. The clock is the caller's: now is a
+ * parameter, in microseconds. The holder of the engine only; vc__timer_beat()
+ * is pure. A timer's owner starts and stops it: a link, pool, call, stream,
+ * server part, resolver, ear or the like. fire() runs on the holder, inside
  * vc__timers_run().
  *
  * Called by: engine_open.c (timers_init, timers_fini), engine.c (timers_run,

@@ -57,7 +57,8 @@ void vc__buffers_init(struct vc__buffers *b, struct ibv_pd *pd, const char *use,
 /* Unregisters and frees all buffers; none of them is posted any more. */
 void vc__buffers_fini(struct vc__buffers *b);
 
-/* Registers memory, if needed, so that n buffers can be taken.
+/* Registers memory, if needed, so that n buffers can be taken: for new receives
+ * (device.c), for the sends of a QP that is set up (qp.c), and to try a device.
  * VC_RESOURCE_EXHAUSTED  over the budget, over RLIMIT_MEMLOCK, or no memory
  * others                 the device refuses to register, for another reason */
 enum vc_status vc__buffers_reserve(struct vc__buffers *b, unsigned n);

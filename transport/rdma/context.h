@@ -84,9 +84,9 @@ enum vc_status vc__rdma_open(struct vc__context *c,
                              const struct vc__context_opts *opts);
 void vc__rdma_close(struct vc__context *c);
 
-/* Sets the error for an event channel that could not be created with this
- * errno: the cause and the remedy. Returns the status of that error. Called by
- * vc__rdma_open() and vc__rdma_ask(). */
+/* Sets the error for an event channel that could not be created, or added to
+ * epoll, with this errno: the cause and the remedy. Returns the status of that
+ * error. Called within vc__rdma_open() and vc__rdma_ask(). */
 enum vc_status vc__rdma_fail_channel(int err);
 
 /* True if there is a device that this user may not open; with `all`, only if

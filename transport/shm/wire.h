@@ -94,7 +94,8 @@ void vc__shm_unwatch(struct vc__shm_wire *s);
  * come. */
 void vc__shm_begin(struct vc__shm_wire *s, const struct vc__shm_region *theirs);
 
-/* connect.c. Entries of the table: called by the link layer, on the holder of
+/* connect.c. Hello and accept are entries of the table; dial and take are
+ * called by those of wire.c. The link layer calls the table on the holder of
  * the wire's engine (dial, hello: active side, cm/link/link_connect.c; take,
  * accept: passive side, cm/link/link_accept.c). Results as in
  * transport/transport.h: VC_OK, or another status with the thread's error

@@ -85,7 +85,8 @@ void vc__tcp_retire(struct vc__wire *w, uint32_t ticket);
 int vc__tcp_probe(struct vc__wire *w, uint32_t *ticket);
 bool vc__tcp_proven(const struct vc__wire *w, uint32_t ticket);
 
-/* connect.c. Entries of the table: called by the link layer, on the holder of
+/* connect.c. Hello and accept are entries of the table; dial and take are
+ * called by those of wire.c. The link layer calls the table on the holder of
  * the wire's engine (dial, hello: active side, cm/link/link_connect.c; take,
  * accept: passive side, cm/link/link_accept.c). Results as in
  * transport/transport.h: VC_OK, or another status with the thread's error

@@ -52,8 +52,8 @@ struct vc__metadata {
     size_t len;
 };
 
-/* The metadata of a frame, unchecked; valid as long as its bytes. Called for the
- * first frame of a request (rpc/server/server_session.c), reply or message
+/* The metadata of a frame, unchecked; valid as long as its bytes. Called for
+ * the first frame of a request (rpc/server/server_session.c), reply or message
  * (cm/pool/session_reply.c), on the holder; and for a request that is about to
  * be sent, by rpc/client/pick_facts.c, on the thread that chooses its
  * server. */
