@@ -307,7 +307,7 @@ struct vc__transport {
      * VC_UNAVAILABLE        the address cannot be listened at
      * VC_PERMISSION_DENIED  this user may not
      * VC_RESOURCE_EXHAUSTED no memory or descriptors
-     * VC_INVALID_ARGUMENT   there is no such group (opts.group) */
+     * VC_INVALID_ARGUMENT   as when there is no such group (opts.group) */
     enum vc_status (*listen)(struct vc__ear *ear, const struct sockaddr *addr);
     /* (H) May be called when the ear does not listen any more. */
     void (*unlisten)(struct vc__ear *ear);

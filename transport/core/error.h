@@ -65,9 +65,9 @@ void vc__error_put(struct vc__error *error, enum vc_status status,
                    const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Makes it this thread's vc_error() and returns its status. Called by functions
- * that return a status, with an error that was written before, mostly by
- * another thread. */
+/* Makes it this thread's vc_error() and returns its status; also notes in which
+ * handler that was, for vc__error_within(). Called by functions that return a
+ * status, with an error that was written before, mostly by another thread. */
 enum vc_status vc__error_raise(const struct vc__error *error);
 
 /* vc__error_put() and vc__error_raise() in one: returns `status`. Called by

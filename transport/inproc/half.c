@@ -302,7 +302,7 @@ note_take(struct vc__inproc_queue *q)
 }
 
 /* poll() of the context's source: called on the holder, in each turn of the
- * engine. Returns the number of notes handled. */
+ * engine. Handles up to BATCH notes; returns how many. */
 static unsigned
 inproc_on_poll(struct vc__source *s)
 {

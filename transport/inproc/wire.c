@@ -78,7 +78,8 @@ const struct vc__inproc_ops vc__inproc_ops = {
 
 /* --- connecting ---------------------------------------------------------- */
 
-/* A task, posted by dial(): the link may send its hello. */
+/* A task, posted by dial(): reports ready(), so that the link sends its
+ * hello. */
 static void
 inproc_begin(struct vc__task *task)
 {
@@ -118,8 +119,8 @@ inproc_wire_dial(struct vc__wire *w, uint32_t timeout_ms)
     return VC_OK;
 }
 
-/* The handle of a request is its half, which is the wire's only when accept()
- * has succeeded. */
+/* Gives the wire its request. The handle of a request is its half, which is the
+ * wire's only when accept() has succeeded. */
 static void
 inproc_wire_take(struct vc__wire *w, const struct vc__incoming *in)
 {
@@ -141,8 +142,9 @@ inproc_room_make(struct vc__inproc_wire *i, uint32_t window)
     return true;
 }
 
-/* Tries half as many receives again and again. VC_RESOURCE_EXHAUSTED: there is
- * not even room for the least. */
+/* Makes room for the packets of the peer; while there is too little, tries half
+ * as many receives. VC_RESOURCE_EXHAUSTED: there is not even room for the
+ * least. */
 static enum vc_status
 inproc_wire_prepare(struct vc__wire *w, const struct vc__receives *r)
 {
@@ -161,7 +163,8 @@ inproc_wire_prepare(struct vc__wire *w, const struct vc__receives *r)
     return VC_OK;
 }
 
-/* Always VC_OK: if nobody listens, refused() follows, from a task. */
+/* Sends the hello to the listener at the wire's peer. Always VC_OK: if nobody
+ * listens, refused() follows, from a task. */
 static enum vc_status
 wire_hello(struct vc__wire *w, const void *data, size_t len)
 {
@@ -185,8 +188,9 @@ wire_hello(struct vc__wire *w, const void *data, size_t len)
     return VC_OK;
 }
 
-/* VC_UNAVAILABLE: the client has ended meanwhile; the half stays the caller's,
- * to be rejected. */
+/* Sends the accept to the client; the half is the wire's now. VC_UNAVAILABLE:
+ * the client has ended meanwhile; the half stays the caller's, to be
+ * rejected. */
 static enum vc_status
 wire_accept(struct vc__wire *w, const void *data, size_t len)
 {
@@ -267,7 +271,8 @@ inproc_wire_fini(struct vc__wire *w)
 
 /* --- packets ------------------------------------------------------------- */
 
-/* Never NULL: see the head of this file. */
+/* Returns the next slot of the peer's half. Never NULL: see the head of this
+ * file. */
 static uint8_t *
 inproc_wire_reserve(struct vc__wire *w, uint32_t *room)
 {
@@ -277,7 +282,8 @@ inproc_wire_reserve(struct vc__wire *w, uint32_t *room)
     return to->slots[to->next % to->n_slots].data;
 }
 
-/* Always 0: what is sent to an end that is over is never received. */
+/* Sends the packet in that slot to the peer's engine. Always 0: what is sent to
+ * an end that is over is never received. */
 static int
 inproc_wire_commit(struct vc__wire *w, uint32_t len)
 {
@@ -292,7 +298,8 @@ inproc_wire_flush(struct vc__wire *w)
     vc__inproc_wake(inproc_of(w)->half->peer->queue);
 }
 
-/* Under the lock of the link. Always VC_OK: the slots are there. */
+/* Counts n more receives as promised, under the lock of the link. Always VC_OK:
+ * the slots are there. */
 static enum vc_status
 inproc_wire_promise(struct vc__wire *w, uint32_t n)
 {
@@ -300,7 +307,7 @@ inproc_wire_promise(struct vc__wire *w, uint32_t n)
     return VC_OK;
 }
 
-/* Under the lock of the link. */
+/* Counts n receives less as promised, under the lock of the link. */
 static void
 inproc_wire_release(struct vc__wire *w, uint32_t n)
 {

@@ -68,8 +68,8 @@ static const struct vc__qp_ops qp_ops = {
  * results are those of the table: an errno from commit or probe means a broken
  * connection; NULL from reserve means no room now. */
 
-/* NULL: the send queue is full. Without a free send buffer, the room is what
- * can be sent inline. */
+/* Returns where to write the next packet. NULL: the send queue is full. Without
+ * a free send buffer, the room is what can be sent inline. */
 static uint8_t *
 rdma_wire_reserve(struct vc__wire *w, uint32_t *room)
 {
@@ -105,8 +105,9 @@ rdma_wire_retire(struct vc__wire *w, uint32_t ticket)
     vc__qp_retire(&vc__rdma_wire_of(w)->qp, ticket);
 }
 
-/* If the queue has no room for a probe, the last signalled send proves the
- * same. 0, or an errno: the connection is broken. */
+/* Posts a probe; *ticket is what proven() is asked about. If the queue has no
+ * room for a probe, the last signalled send proves the same. 0, or an errno:
+ * the connection is broken. */
 static int
 rdma_wire_probe(struct vc__wire *w, uint32_t *ticket)
 {

@@ -227,8 +227,8 @@ param_make(const struct vc__rdma_wire *r, const void *data, size_t len)
     };
 }
 
-/* The QP is not the id's, so the answer comes as CONNECT_RESPONSE
- * (rdma_establish(3)). */
+/* Sends the connect request with the hello. The QP is not the id's, so the
+ * answer comes as CONNECT_RESPONSE (rdma_establish(3)). */
 enum vc_status
 vc__rdma_hello(struct vc__wire *w, const void *data, size_t len)
 {
@@ -268,8 +268,8 @@ confirm_active(struct vc__rdma_wire *r)
 
 /* --- the passive side ---------------------------------------------------- */
 
-/* The handle of a request is its id, which is the wire's only when accept() has
- * succeeded. */
+/* Gives the wire its request. The handle of a request is its id, which is the
+ * wire's only when accept() has succeeded. */
 void
 vc__rdma_take(struct vc__wire *w, const struct vc__incoming *in)
 {
@@ -305,8 +305,9 @@ rdma_accept_send(struct vc__rdma_wire *r, const void *data, size_t len)
     return vc__rdma_errno(rdma_accept(r->id, &param));
 }
 
-/* The QP is ready to receive before the peer gets the accept. On failure the id
- * stays the caller's, to be rejected. */
+/* Accepts the request, with this data. The QP is ready to receive before the
+ * peer gets the accept. On failure the id stays the caller's, to be
+ * rejected. */
 enum vc_status
 vc__rdma_accept(struct vc__wire *w, const void *data, size_t len)
 {

@@ -279,8 +279,8 @@ vc__shm_answered(struct vc__shm_wire *s)
 
 /* --- the passive side ----------------------------------------------------- */
 
-/* The handle of a request is its offer, which is the wire's only when accept()
- * has succeeded. */
+/* Gives the wire its request. The handle of a request is its offer, which is
+ * the wire's only when accept() has succeeded. */
 void
 vc__shm_take(struct vc__wire *w, const struct vc__incoming *in)
 {

@@ -40,8 +40,9 @@ vc__shm_cool(struct vc__shm_wire *s)
     c->context.engine->cold_wires++;
 }
 
-/* poll() of the context's source: called in each turn of the engine. Returns
- * the number of packets received. */
+/* poll() of the context's source: called in each turn of the engine. Reads the
+ * hot wires, and cools those that had nothing for long if more than HOT_MANY
+ * are hot. Returns the sum of what vc__shm_read() returned. */
 static unsigned
 shm_on_poll(struct vc__source *source)
 {
@@ -63,7 +64,8 @@ shm_on_poll(struct vc__source *source)
 }
 
 /* arm() of the context's source. Called before the engine sleeps, or is left to
- * the program's loop. Wires that stay hot have packets. */
+ * the program's loop: cools the hot wires, so that their peers wake this end.
+ * Wires that stay hot have packets. */
 static void
 shm_on_arm(struct vc__source *source)
 {

@@ -26,7 +26,7 @@ struct vc__shm_context {
     struct vc__context context;
     size_t memory, used;      /* bytes of regions: limit; in use */
     struct vc__source source; /* polls the hot wires; has no descriptor */
-    bool polls;               /* the source has been added */
+    bool polls;               /* the engine polls the source */
     struct cds_list_head hot; /* of struct vc__shm_wire */
     unsigned n_hot;
     uint8_t packet[VC__PACKET_MAX]; /* the packet that is being received */

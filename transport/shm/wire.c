@@ -128,8 +128,9 @@ vc__shm_read(struct vc__shm_wire *s)
     return n;
 }
 
-/* NULL only if the peer breaks the rules: the ring has room for 34 packets, and
- * no link has as many credits. */
+/* Returns room in our region for the next packet. NULL only if the peer breaks
+ * the rules: the ring has room for 34 packets, and no link has as many
+ * credits. */
 static uint8_t *
 shm_wire_reserve(struct vc__wire *w, uint32_t *room)
 {
@@ -137,7 +138,8 @@ shm_wire_reserve(struct vc__wire *w, uint32_t *room)
     return vc__shm_out_reserve(&vc__shm_wire_of(w)->out);
 }
 
-/* Always 0: the packet is in the region, whatever has become of the peer. */
+/* Publishes the packet. Always 0: it is in the region, whatever has become of
+ * the peer. */
 static int
 shm_wire_commit(struct vc__wire *w, uint32_t len)
 {
@@ -177,8 +179,8 @@ shm_wire_proven(const struct vc__wire *w, uint32_t ticket)
     return true;
 }
 
-/* Under the lock of the link. Always VC_OK: the ring has room for any
- * window. */
+/* Counts n more receives as promised, under the lock of the link. Always VC_OK:
+ * the ring has room for any window. */
 static enum vc_status
 shm_wire_promise(struct vc__wire *w, uint32_t n)
 {
@@ -186,7 +188,7 @@ shm_wire_promise(struct vc__wire *w, uint32_t n)
     return VC_OK;
 }
 
-/* Under the lock of the link. */
+/* Counts n receives less as promised, under the lock of the link. */
 static void
 shm_wire_release(struct vc__wire *w, uint32_t n)
 {

@@ -106,7 +106,8 @@ stranger_drop(struct vc__stranger *s)
     close(stranger_release(s));
 }
 
-/* A timer: the hello did not come within HELLO_MS. */
+/* A timer that stranger_come() has started: the hello did not come within
+ * HELLO_MS. Turns the stranger away. */
 static void
 on_late(struct vc__timer *timer)
 {

@@ -158,8 +158,8 @@ vc__tcp_hello(struct vc__wire *w, const void *data, size_t len)
 
 /* --- the passive side ----------------------------------------------------- */
 
-/* The handle of a request is its socket, which is the wire's only when accept()
- * has succeeded. */
+/* Gives the wire its request. The handle of a request is its socket, which is
+ * the wire's only when accept() has succeeded. */
 void
 vc__tcp_take(struct vc__wire *w, const struct vc__incoming *in)
 {

@@ -38,8 +38,9 @@ hot_read(struct vc__tcp_context *c)
     return n;
 }
 
-/* poll() of the context's source: called in each turn of the engine. Returns
- * how much it found. */
+/* poll() of the context's source: called in each turn of the engine. While
+ * there are hot sockets, reads them, has the engine look at all descriptors, or
+ * both. Returns how many reads and descriptors had something. */
 static unsigned
 tcp_on_poll(struct vc__source *s)
 {

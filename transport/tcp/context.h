@@ -37,7 +37,7 @@ struct vc__tcp_context {
     struct vc__tcp_pool parts;  /* of VC__RECORD_MAX */
 
     struct vc__source source; /* polls the hot wires; has no descriptor */
-    bool polls;               /* the source has been added */
+    bool polls;               /* the engine polls the source */
     struct cds_list_head hot; /* of struct vc__tcp_wire, last heated first */
     unsigned n_hot;
     unsigned turns;

@@ -131,8 +131,8 @@ tcp_wire_fini(struct vc__wire *w)
 
 /* --- the operations table ------------------------------------------------- */
 
-/* Under the lock of the link. Always VC_OK: a receive of TCP needs no memory of
- * its own. */
+/* Counts n more receives as promised, under the lock of the link. Always VC_OK:
+ * a receive of TCP needs no memory of its own. */
 static enum vc_status
 tcp_wire_promise(struct vc__wire *w, uint32_t n)
 {
@@ -140,7 +140,7 @@ tcp_wire_promise(struct vc__wire *w, uint32_t n)
     return VC_OK;
 }
 
-/* Under the lock of the link. */
+/* Counts n receives less as promised, under the lock of the link. */
 static void
 tcp_wire_release(struct vc__wire *w, uint32_t n)
 {
