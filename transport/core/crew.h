@@ -7,9 +7,10 @@
  * to a free thread, or to a new one. When the handler returns, its thread, if
  * it is one of the crew, is free.
  *
- * The watcher looks every millisecond or so (transport/core/watch_interval.h),
- * and once more 100 us after it saw a new handler. When no handler has run for
- * twenty looks, it rests until one begins.
+ * The watcher looks about every millisecond, but as seldom as every 8 ms where
+ * waking it is slow (transport/core/watch_interval.h), and once more 100 us
+ * after it saw a new handler. When no handler has run for twenty looks, it
+ * rests until one begins.
  *
  * A handler that is expected to block, or likely to lose its engine while its
  * client has its share, begins on a free thread or waits for one; the clients

@@ -388,7 +388,7 @@ engine_expects(struct vc__engine *e, uint64_t now)
 }
 
 /* Called by engine_progress() after polling found nothing. True if it is worth
- * polling on. */
+ * polling on; yields the processor first if it has polled for long. */
 static bool
 engine_hopes(struct vc__engine *e, uint64_t now)
 {

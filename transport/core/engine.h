@@ -182,9 +182,9 @@ void vc__engine_serve(struct vc__engine *e, atomic_bool *stop, bool holds);
  * stop. The caller may have any lock. */
 void vc__engine_kick(struct vc__engine *e);
 
-/* Runs the posted tasks if no thread advances the engine. Called by
- * vc_runtime_stop(), on its thread, when the library's threads have ended or
- * none ran. */
+/* Runs the tasks, but no handler, if no thread advances the engine: this thread
+ * is the holder meanwhile. Called by vc_runtime_stop(), on its thread, when the
+ * library's threads have ended or none ran. */
 void vc__engine_settle(struct vc__engine *e);
 
 /* Has a sleeping holder check whether what it waits for is done. For any thread

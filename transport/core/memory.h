@@ -5,7 +5,8 @@
  * come from the system and go back to it (mmap(2)), so that memory that was
  * used once does not stay. A few unused ones are kept for a second, as new
  * pages must be zeroed first. Small blocks come from aligned_alloc(3), and
- * count alike.
+ * count alike. What is taken without an account comes from there, too, whatever
+ * its size, and is not counted.
  *
  * May run together: everything, from any threads, except init and fini. But a
  * trimmer belongs to the holder of its engine.

@@ -375,8 +375,10 @@ all_qps_fail(struct vc__device *d)
     }
 }
 
-/* Handles an event of async_fd, before it is acknowledged; on the holder.
- * Called by async_next(). */
+/* Handles an event of async_fd, before it is acknowledged; on the holder. A
+ * fatal one of a QP fails its wire, one of the CQ, the SRQ or the device dooms
+ * the device and fails all its wires, and a low SRQ gets new receives. Called
+ * by async_next(). */
 static void
 async_handle(struct vc__device *d, const struct ibv_async_event *event)
 {

@@ -103,7 +103,8 @@ vc__socket_say(int fd, uint8_t kind, const void *data, size_t len,
 }
 
 /* Moves the descriptors that came with a message to fds. Closes those that it
- * has no room for, and sets fds->cut. Called by vc__socket_read(). */
+ * has no room for; sets fds->cut then, and when the kernel has dropped some.
+ * Called by vc__socket_read(). */
 static void
 control_get(struct msghdr *message, struct vc__socket_fds *fds)
 {
