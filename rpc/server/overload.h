@@ -92,7 +92,7 @@ struct vc__overload_call {
     unsigned takeover;  /* how often the engine was taken over from a handler */
     struct vc__usual *usual;
     uint32_t priority; /* enum vc_priority */
-    bool exempt;       /* true if never shed */
+    bool exempt;       /* true: never VC__OVERLOAD_SHED */
 };
 
 enum vc__overload_verdict {
@@ -125,7 +125,8 @@ vc__overload_left(struct vc__overload *o, unsigned *waiting)
 }
 
 /* Learns the time until the deadline, `us`, of a call that came while others
- * waited. Called by came_after_others() for each such call with a deadline. */
+ * waited. Called by came_after_others() for each such call whose deadline has
+ * not passed. */
 void vc__overload_given(struct vc__overload *o, uint64_t us);
 
 /* Judges a call whose turn has come, and since whose arrival other handlers
@@ -152,10 +153,10 @@ vc__overload_judge_first(struct vc__overload *o, uint64_t due,
                                                     : VC__OVERLOAD_RUN;
 }
 
-/* The time of the call says nothing of how long a run takes: it begins on
- * another thread, now or later, or was shed there (call_handle()); there is no
- * memory for its reply (call_turn_down()); or it has ended (call_end()). The
- * next call may begin before its end. */
+/* The time from the last begin to the next says nothing of how long a run
+ * takes. Called by call_handle() for a call that begins on another thread, now
+ * or later, or was shed instead; by call_turn_down() if there is no memory for
+ * the reply; by call_end() for a call that has asked for its deadline. */
 static inline void
 vc__overload_apart(struct vc__overload *o)
 {

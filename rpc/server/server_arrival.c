@@ -72,8 +72,9 @@ stalled_lose(struct vc__server_part *part, uint64_t now, uint64_t for_us)
     }
 }
 
-/* Returns after how long without a part an arrival is lost; VC__FOREVER: never.
- * Called by on_stalled() and stalled_look(). */
+/* Returns after how long without a part an arrival is lost (stream_stall_us);
+ * VC__FOREVER: not before memory is scarce. Called by on_stalled() and
+ * stalled_look(). */
 static uint64_t
 stall_us(const struct vc__server_part *part)
 {
@@ -82,9 +83,10 @@ stall_us(const struct vc__server_part *part)
     return us == 0 ? VC__FOREVER : us;
 }
 
-/* The timer of stalled_look(), on the holder: loses arrivals that stalled, and
- * starts the timer again while there are others. A timer, since other engines
- * may need the memory too, and cannot reach the arrivals of this one. */
+/* The timer of stalled_look(), on the holder: loses arrivals that stalled, or
+ * whose deadline has passed, and starts the timer again while there are others.
+ * A timer, since other engines may need the memory too, and cannot reach the
+ * arrivals of this one. */
 static void
 on_stalled(struct vc__timer *timer)
 {

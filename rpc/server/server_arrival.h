@@ -31,8 +31,9 @@ struct vc__server_arrival {
 };
 
 /* The first part of a message, which is slot->arrival from now on; it is kept
- * if it has at most `max` bytes; 0: it is not, as of a call that runs already.
- * True also if it is not kept. False: the frame breaks the protocol, or there
+ * if it has at most `max` bytes and there is memory for it. max 0: it is not
+ * kept, as that of a call that the server has already. True also if it is not
+ * kept (see assembly.loss). False: the frame breaks the protocol, or there
  * is no memory to count the parts; the link ends. Called by call_first_part(),
  * call_again() and stream_server_message_take(). */
 bool vc__server_arrival_begin(struct vc__server_session *s,

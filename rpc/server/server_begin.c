@@ -45,7 +45,8 @@ is_served_again(struct vc__server_session *s)
     return is_served(s);
 }
 
-/* Sets *fault; returns status. Called by the steps of this file. */
+/* Sets *fault; returns status. Called by the steps of this file, not_found()
+ * and request_fault(). */
 static enum vc_status
 server_begin_fails(const char **fault, enum vc_status status, const char *text)
 {
@@ -153,8 +154,9 @@ request_fault(struct vc_call *call, const struct vc__message_fault *wrong,
 }
 
 /* The second step, called by call_take(): checks, while memory is scarce,
- * whether the client may have one more call in memory; and checks the limits.
- * Counts the call in these. */
+ * whether the client may have one more call in memory, except for health and
+ * reflection; then checks the limits, and counts the call in these. VC_OK, or
+ * VC_RESOURCE_EXHAUSTED with *fault. */
 static enum vc_status
 call_admit(struct vc_call *call, const char **fault)
 {
@@ -170,7 +172,7 @@ call_admit(struct vc_call *call, const char **fault)
 }
 
 /* Called by vc__call_begin(): all steps, before the call waits for its turn.
- * Unlike vc__call_take(), which finds the memory for the call. Returns the
+ * Unlike vc__call_take(), which finds the memory for the call. VC_OK, or the
  * status of the step that fails. */
 static enum vc_status
 call_take(struct vc_call *call, const uint8_t *body, uint32_t len,

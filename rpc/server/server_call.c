@@ -94,7 +94,8 @@ vc_call_peer(const struct vc_call *call)
 }
 
 /* Also called by the library, where it fails or refuses a call: on the holder,
- * the handler's thread, or the thread of vc_call_end(). */
+ * the handler's thread, the thread of vc_call_end(), or that of a stream's last
+ * callback. Returns status. */
 enum vc_status
 vc_call_fail(struct vc_call *call, enum vc_status status, const char *format,
              ...)

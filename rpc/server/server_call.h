@@ -97,16 +97,17 @@ bool vc__call_may_begin(const struct vc_call *call);
 
 /* Open and end the call's stream, and count it; vc__call_stream_open() returns
  * false without memory. Open is called by call_take()
- * (rpc/server/server_begin.c), when the call's request was taken; end by
- * reply_send(), when its reply is about to be sent, or by
- * vc__call_release(). */
+ * (rpc/server/server_begin.c) for a call that streams, when its request was
+ * taken; end by reply_send(), when its reply is about to be sent, or by
+ * vc__call_release() if its handler never ran. */
 bool vc__call_stream_open(struct vc_call *call);
 void vc__call_stream_end(struct vc_call *call);
 
 /* As vc_call_fail(), for texts of the library: the names of service and method
- * are put in front. Returns `status`. Called wherever the library refuses or
- * fails a call, also in rpc/protobuf_c. The holder, or the handler's thread, or
- * the thread of vc_call_end(). */
+ * are put in front. Returns `status`. Called in rpc/server and rpc/protobuf_c
+ * where the library refuses or fails a call whose method is known. The holder,
+ * the handler's thread, that of vc_call_end(), or that of a stream's last
+ * callback. */
 enum vc_status vc__call_fault(struct vc_call *call, enum vc_status status,
                               const char *format, ...)
     __attribute__((format(printf, 3, 4)));

@@ -16,9 +16,10 @@
 
 #include "rpc/server/server_call.h"
 
-/* The client has cancelled the call, or is gone: notifies the handler, unless
- * the deadline has done so, cancels the calls that the handler makes, and ends
- * the call's stream and its wait for a thread. A second time does nothing.
+/* The client has cancelled the call, or its session is closed: notifies the
+ * handler, if it asked for that and the deadline has not done so, cancels the
+ * calls whose parent this one is (vc_call_opts.parent), and ends the call's
+ * stream and its wait for a thread. A second time does nothing.
  * Called by call_cancel() for a CANCEL of a call that runs or waits to begin,
  * and by vc__server_session_close() for each such call. */
 void vc__call_cancel(struct vc_call *call);

@@ -60,8 +60,9 @@ reply_new(struct vc_call *call)
     return reply;
 }
 
-/* Forgets a call whose link is gone: if its client reconnects, it sends the
- * call again. Called by call_forgo(). May free the session and the peer. */
+/* Forgets a call whose session has lost its link, or was closed: if the session
+ * gets a new link, its client sends the call again. Called by call_forgo(). May
+ * free the session and the peer. */
 static void
 call_skip(struct vc_call *call)
 {
@@ -115,9 +116,10 @@ call_end(struct vc_call *call, enum vc_status status)
 }
 
 /* The call's task once its turn was taken, on the holder: the call has ended,
- * and is answered. Posted by handler_returned() if its thread is not the
- * holder, by vc__call_finish(), or by a stream whose last message was sent.
- * Deferred by job_end(), for a call that gets no thread. */
+ * and is answered, or waits until a long message of its stream was sent. Posted
+ * by handler_returned() if its thread is not the holder, by vc__call_finish(),
+ * or by a stream whose long message was sent. Deferred by job_end(), for a call
+ * that gets no thread. */
 static void
 server_handler_call_finish(struct vc__task *task)
 {
@@ -291,9 +293,9 @@ handler_returned(struct vc_call *call, enum vc_status status,
         call_end(call, status);
 }
 
-/* Called by call_run_on_crew(): checks whether the call has waited for a thread
- * so long that it is not worth running. VC_OK: run it. Else returns the status
- * to end it with; the call has the text. */
+/* Called by call_run_on_crew(): checks whether the call was cancelled, or has
+ * waited for a thread so long that it is not worth running. VC_OK: run it. Else
+ * returns the status to end it with; the call has the text. */
 static enum vc_status
 call_in_vain(struct vc_call *call, uint64_t now)
 {
@@ -309,8 +311,9 @@ call_in_vain(struct vc_call *call, uint64_t now)
 }
 
 /* Called by call_run_on_crew(): updates what is known of the method, whose
- * handler took `us`. That says nothing if the handler has asked for its
- * deadline, and little if the call ends later. */
+ * handler took `us`, and gives its place in the adaptive limit back. The time
+ * says nothing if the handler has asked for its deadline, and little if the
+ * call ends later. blocks: the handler has waited, not used the processor. */
 static void
 server_handler_run_learn(struct vc_call *call, enum vc_status status,
                          uint64_t us, bool blocks)
@@ -331,7 +334,7 @@ server_handler_run_learn(struct vc_call *call, enum vc_status status,
 
 /* call->job.run, which call_handle() gives to vc__thread_take(). The crew calls
  * it on one of its threads, perhaps after a wait for one. Runs the handler
- * there, or ends the call if it is too late for that. */
+ * there, or ends the call if it was cancelled or it is too late for that. */
 static void
 call_run_on_crew(struct vc__job *job, struct vc__handler_run *handler_run)
 {
@@ -354,8 +357,9 @@ call_run_on_crew(struct vc__job *job, struct vc__handler_run *handler_run)
 }
 
 /* Asked by call_handle(): true if the handler must begin on a thread of its
- * own. Its method tends to block; or its runs tend to be taken over, and this
- * one would then take one more thread than its client may have. */
+ * own. Its method tends to block; or its runs tend to be taken over, and
+ * threads are short: calls wait for one, or the client may have no further
+ * one. */
 static bool
 call_begins_apart(const struct vc_call *call, const struct vc__engine *engine)
 {
@@ -520,7 +524,8 @@ call_turn_down(struct vc_call *call, enum vc__overload_verdict verdict)
 }
 
 /* Called by call_run(): the call's turn has come, but it was cancelled, and is
- * refused; or its link is gone (`linked` is false), and it is forgotten. */
+ * refused; or its session has no link, or is closed (`linked` is false), and
+ * the call is forgotten. */
 static void
 call_forgo(struct vc_call *call, bool linked)
 {
@@ -532,7 +537,7 @@ call_forgo(struct vc_call *call, bool linked)
 
 /* A task, queued by vc__turn_await() or vc__turn_await_first(), run by the
  * engine as handlers are: the turn of this call has come, or that of another
- * one. Begins that call, refuses it or forgets it. */
+ * one. Begins the call whose turn it is, refuses it or forgets it. */
 static void
 call_run(struct vc__task *task)
 {

@@ -25,9 +25,9 @@ vc__server_intercept_run(struct vc_call *call,
  * reply is sent. Called by vc__server_intercept_run() and handler_returned() on
  * the handler's thread; if the call ends later, by vc_call_end() on its thread,
  * or by server_ended() on that of the stream's last callback, after it. Returns
- * the status of the call: another one if `status` is none, or the reply cannot
- * be packed. Does nothing, and returns `status`, without interceptors or if it
- * has run. */
+ * the status of the call: `status`; VC_UNKNOWN if that is no status; or
+ * VC_INTERNAL, with a text, if the reply cannot be packed. Does nothing, and
+ * returns `status`, without interceptors or if it has run. */
 enum vc_status vc__server_intercept_end(struct vc_call *call,
                                         enum vc_status status);
 

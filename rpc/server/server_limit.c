@@ -16,7 +16,7 @@
 #define IN_METHOD  4u
 _Static_assert(VC__COUNTED_LOAD > IN_METHOD, "the bits differ");
 
-/* Adds one to *n. False, and *n is as before, if it is `max` already. Relaxed:
+/* Adds one to *n: true. False, and *n is as before, if it is `max`. Relaxed:
  * only the number matters. Two calls that come at the same moment for the last
  * place may both be refused. Called by server_take(), service_take() and
  * method_take(). */
@@ -29,10 +29,10 @@ server_limit_place_take(atomic_uint *n, unsigned max)
     return false;
 }
 
-/* Counts the call in the server's limit, if that is set. False: it is reached.
- * Not one of health or reflection: each client may have a Watch all the time,
- * and asks for the health while the limit is reached. Called by
- * vc__limit_take(), as the next two. */
+/* Counts the call in the server's limit (max_calls). False: that is reached.
+ * True also if none is set, or for a call of health or reflection, which does
+ * not count: each client may have a Watch all the time, and asks for the health
+ * while the limit is reached. Called by vc__limit_take(). */
 static bool
 server_take(struct vc_call *call)
 {
@@ -46,8 +46,9 @@ server_take(struct vc_call *call)
     return true;
 }
 
-/* As server_take(), for the limit of vc_server_limit(), and for calls of every
- * service. */
+/* Counts the call in its service's limit (vc_server_limit()), which health and
+ * reflection may have, too. False: that is reached. True also if none is set.
+ * Called by vc__limit_take(). */
 static bool
 service_take(struct vc_call *call)
 {
@@ -62,7 +63,9 @@ service_take(struct vc_call *call)
     return true;
 }
 
-/* As server_take(), for the limit of the method's .proto file. */
+/* Counts the call in its method's limit (max_calls of the .proto file), of any
+ * service. False: that is reached. True also if none is set. Called by
+ * vc__limit_take(). */
 static bool
 method_take(struct vc_call *call)
 {

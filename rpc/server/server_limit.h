@@ -17,9 +17,9 @@
  * (rpc/server/server_load.h). */
 #define VC__COUNTED_LOAD 8u
 
-/* True if any limit of the server is set, or its replies have load reports.
- * Asked by call_admit() for each new call. Relaxed: a limit that was set at
- * this moment holds only from a later call on. */
+/* True once any limit of the server was set, or if its replies have load
+ * reports. Asked by call_admit() for a new call. Relaxed: a limit that was set
+ * at this moment holds only from a later call on. */
 static inline bool
 vc__limit_is_set(const struct vc_server *server)
 {
@@ -29,12 +29,14 @@ vc__limit_is_set(const struct vc_server *server)
 /* Counts a call whose method is known. Returns NULL, or why the call may not
  * run: a static text, with which it is refused. Then, too, it may be in some of
  * the counts until vc__limit_give(). Called by call_admit()
- * (rpc/server/server_begin.c) for each new call if vc__limit_is_set(). */
+ * (rpc/server/server_begin.c) for a new call if vc__limit_is_set(), unless it
+ * is refused for lack of memory. */
 const char *vc__limit_take(struct vc_call *call);
 
-/* The call ends: takes it out of the counts that it is in. Called by
- * reply_count() (rpc/server/server_reply.c) before the reply is sent, also that
- * of a refusal, and by call_skip() (rpc/server/server_handler.c). */
+/* The call ends: takes it out of the counts that it is in. Called for a call
+ * that is in any by reply_count() (rpc/server/server_reply.c), before the reply
+ * is sent, also that of a refusal, and by call_skip()
+ * (rpc/server/server_handler.c). */
 void vc__limit_give(struct vc_call *call);
 
 #endif

@@ -19,8 +19,8 @@
 #define QUIET_US 1000000u
 #define LINE     160
 
-/* Logs the line, and passes it to the program's on_overload(). Called by
- * server_shed_begin() and on_quiet(). */
+/* Logs the line, and passes it to the program's on_overload(), if it has one.
+ * Called by server_shed_begin() and on_quiet(). */
 static void
 server_shed_tell(struct vc__server_part *part, bool begins, const char *line)
 {

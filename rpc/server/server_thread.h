@@ -17,18 +17,19 @@
 /* Called by call_handle() (rpc/server/server_handler.c) if the handler must
  * begin on a thread of its own, since the method tends to block or its runs
  * tend to be taken over. True: run(), which is call_run_on_crew(), will run on
- * a thread, with call->job, now or later; or the call is shed, and its task
- * will run with the status in the call. False: no thread is there for the job,
- * and none will come free: the caller runs the handler itself. */
+ * a thread, with call->job, now or later; or the call is shed, now or after its
+ * wait, or cancelled meanwhile, and then its task runs with the status in the
+ * call. False: no thread is there for the job, and none will come free: the
+ * caller runs the handler itself. */
 bool vc__thread_take(struct vc_call *call,
                      void (*run)(struct vc__job *job,
                                  struct vc__handler_run *handler_run));
 
 /* Called by came_after_others() (rpc/server/server_handler.c) when a call is
- * queued after others, and by its own timer while calls wait for their turn:
- * starts a timer that checks from time to time whether handlers may begin. If
- * all threads are in handlers, the same time limit holds for calls that wait
- * for their turn. */
+ * queued after others and the timer does not run, and by that timer while calls
+ * wait for their turn: starts the timer, unless the part closes. It checks
+ * whether handlers may begin. If not, as all threads are in handlers, the same
+ * time limit holds for calls that wait for their turn. */
 void vc__thread_look(struct vc__server_part *part);
 
 /* The call was cancelled: it stops waiting for a thread, if it does, and its

@@ -135,8 +135,8 @@ vc__service_put(struct vc__service_entry *e)
 }
 
 /* True for the services that say whether a server is alive, and what it serves:
- * they are answered even under overload, and when all handler threads but one
- * block. Asked by service_entry_new(). */
+ * health and reflection. Their calls are not shed while they wait for their
+ * turn. Asked by service_entry_new(). */
 static bool
 is_never_shed(const struct vc_service *service)
 {

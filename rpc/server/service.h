@@ -5,8 +5,8 @@
  * lock while others are added and removed. Flavour: urcu-bp, which needs no
  * registration of threads; a thread here may be any thread of the program.
  * Lookups are rare (one per session), so the slower read side of urcu-bp does
- * not matter. Any thread, without a lock, except vc__services_init() and
- * vc__services_fini().
+ * not matter. Any thread, without a lock; vc__services_init() and
+ * vc__services_fini() while no other thread uses the table.
  *
  * Called by: server.c (services_init, services_fini, services_add,
  * services_remove, services_has), rpc/protobuf_c/protobuf_c_server.c
@@ -53,7 +53,8 @@ struct vc__service_entry {
     void *arg;
     atomic_uint refs;
     atomic_bool removed;
-    bool exempt;           /* true if its calls are never shed, and do not count
+    bool exempt;           /* its calls are not shed while they wait for their
+                            * turn, nor as memory is scarce, and do not count
                             * in the server's max_calls */
     atomic_uint max_calls; /* at a time, 0 for any: rpc/server/server_limit.h */
     atomic_uint calls;     /* running, as far as they are counted */

@@ -142,8 +142,8 @@ time_over(struct vc_stream *s, const struct vc__error *error)
 }
 
 /* ops->expire: ends the stream at the deadline, which the client knows, too.
- * Called on the thread that waits in vc_stream_send() or vc_stream_receive(),
- * mostly the handler's. */
+ * Called in vc_stream_send() or vc_stream_receive() when the deadline has
+ * passed, on the thread of these: mostly the handler's. */
 static void
 server_expire(struct vc_stream *s)
 {
@@ -277,8 +277,9 @@ static const struct vc__stream_ops server_ops = {.put = server_put,
                                                  .left = server_left,
                                                  .free = server_free};
 
-/* Called by a handler, which returns what this returns: VC__LATER, or an error
- * of the call, with its text. The callbacks begin when it has returned. */
+/* Called by a handler, mostly in generated code. The handler returns what this
+ * returns: VC__LATER, or an error of the call, with its text. The callbacks
+ * begin when the handler has returned. */
 enum vc_status
 vc_stream_serve(struct vc_call *call, struct vc_stream *s,
                 const struct vc_stream_events *events, void *arg)
@@ -418,8 +419,8 @@ stream_server_message_refuse(struct vc__server_session *s,
             : "a MESSAGE of a client that has half-closed or does not stream");
 }
 
-/* For vc__server_message_whole(): writes why the message was not kept; returns
- * text. */
+/* For vc__server_message_whole(): writes that the message was too long to be
+ * kept; returns text. */
 static const char *
 too_long_text(const struct vc__server_session *s, const struct vc__assembly *a,
               char text[VC__ASSEMBLY_LOSS_TEXT])

@@ -35,8 +35,9 @@ bool vc__stream_server_open(struct vc_call *call);
 void vc__stream_server_end(struct vc_call *call);
 
 /* Returns the status of a call that has ended with `status`: another one, with
- * its text, if a timeout has ended the stream, or if the call has failed and is
- * past its deadline. Called by call_end() (rpc/server/server_handler.c). */
+ * its text, if the deadline or stream_stall_ms has ended the stream, or if the
+ * call has failed and is past its deadline, but was not cancelled by its
+ * client. Called by call_end() (rpc/server/server_handler.c). */
 enum vc_status vc__stream_server_status(struct vc_call *call,
                                         enum vc_status status);
 
