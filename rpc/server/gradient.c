@@ -97,8 +97,8 @@ probe_end(struct vc__gradient *g, uint64_t now)
 
 /* Moves the baseline halfway to `us`, the mean of a round (the first round sets
  * it), and puts off the next probe: in a round whose runs differ much, the mean
- * is off by a fifth. Called by round_count() at the
- * end of a round with enough valid runs. */
+ * is off by a fifth. Called by round_count() at the end of a round with enough
+ * valid runs. */
 static void
 baseline_learn(struct vc__gradient *g, uint64_t us, uint64_t now)
 {
@@ -110,7 +110,8 @@ baseline_learn(struct vc__gradient *g, uint64_t us, uint64_t now)
 }
 
 /* A run of the round has ended, or was forgotten. Ends the round with its last
- * run. Called by vc__gradient_ran() and vc__gradient_forget(). */
+ * run, and a probe with that. Called by vc__gradient_ran() and
+ * vc__gradient_forget(). */
 static void
 round_count(struct vc__gradient *g, uint64_t now)
 {

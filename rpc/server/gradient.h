@@ -80,7 +80,7 @@ uint32_t vc__gradient_begin(struct vc__gradient *g, uint64_t now);
 void vc__gradient_turned_down(struct vc__gradient *g, uint64_t now);
 
 /* A run that vc__gradient_begin() counted has ended, and took `us`. `round` is
- * what that has returned. May change the limit. */
+ * what that has returned. May change the limit, and the baseline. */
 void vc__gradient_ran(struct vc__gradient *g, uint64_t now, uint32_t round,
                       uint64_t us);
 

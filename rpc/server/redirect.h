@@ -37,7 +37,8 @@ struct vc__redirect {
 
 /* Takes the options into *r. Called by vc_server_new(), on the program's
  * thread.
- * VC_INVALID_ARGUMENT  a target is malformed, or its address not numeric */
+ * VC_INVALID_ARGUMENT  a target is malformed, its address is not numeric, or
+ *                      cannot be connected to or sent in a reject */
 enum vc_status vc__redirect_init(struct vc__redirect *r,
                                  const struct vc_server_opts *opts);
 

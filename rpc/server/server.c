@@ -267,7 +267,8 @@ admission_init(struct vc_server *server, const struct vc_server_opts *opts)
 }
 
 /* Called by vc_server_new(), before any other thread knows the server: stores
- * the options in it, except those that vc_server_new() stores itself. */
+ * the options in it, except those that vc_server_new() stores itself, and
+ * shm_group, which server_fill() copies. */
 static void
 opts_keep(struct vc_server *s, const struct vc_server_opts *opts)
 {

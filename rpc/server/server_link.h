@@ -75,8 +75,9 @@ vc__server_breach(struct vc__server_link *sl, const char *rule)
 }
 
 /* In drain.c: sends GOAWAY. False without memory. Called by drain_begin() for
- * each link that is up, and by on_trusted() (rpc/server/server_link.c) for a
- * link that comes up while the server drains. */
+ * each link that is up and has had none, and by on_trusted()
+ * (rpc/server/server_link.c) for a link whose first frame has come while the
+ * server drains. */
 bool vc__server_link_goaway(struct vc__server_link *sl);
 
 /* Accepts the offered link, or rejects it with a reason; frees the offer.

@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The load reports of a server (option load_reports): counts replies, measures
- * how busy the process is, and adds a report to each reply of a unary call. A
- * report is made at most every 100 ms; until then each reply gets a copy of it.
+ * how busy the process is, and adds a report to the replies of unary calls. A
+ * report is made at most every 100 ms; until then a reply gets a copy of it.
  * New and free: any thread, alone.
  *
  * Called by: server.c (new, free), server_reply.c (reply). */
@@ -38,9 +38,10 @@ struct vc__server_load *vc__server_load_new(void);
 /* Frees it. NULL is allowed. Called by vc__server_destroy(). */
 void vc__server_load_free(struct vc__server_load *load);
 
-/* Counts a reply, and adds the report to it if it is that of a unary call and
- * has room; its message or text has body_len bytes. Called by reply_count() of
- * server_reply.c, on the holder, for a server with load reports. */
+/* Counts a reply, and adds the report to it if it is that of a unary call, and
+ * the conditions of vc__call_metadata_append() hold; its message or text has
+ * body_len bytes. Called by reply_count() of server_reply.c, on the holder, for
+ * a call that vc__limit_take() has counted, of a server with load reports. */
 void vc__server_load_reply(struct vc_call *call, enum vc_status status,
                            size_t body_len);
 

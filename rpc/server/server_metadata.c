@@ -245,8 +245,8 @@ vc_call_details(struct vc_call *call, const void *bytes, size_t length)
 }
 
 /* Called by vc_call_pushback(): writes the number to the end of out; returns
- * where it begins. Each refused call has one, and snprintf() would take a
- * quarter of its time. */
+ * where it begins. Calls that are shed have one, and snprintf() would take a
+ * quarter of their time. */
 static const char *
 number_put(char *out, size_t size, int32_t number)
 {

@@ -29,8 +29,9 @@ struct vc__call_metadata {
 
 /* Unpacks the request's metadata, and takes the call's priority from it. Called
  * by call_take() (rpc/server/server_begin.c) for a new call with metadata.
- * VC_OK: *text is not valid. On failure returns the status to answer with, and
- * *text says why: a static text. */
+ * VC_OK: *text is not valid. VC_INVALID_ARGUMENT (malformed) or
+ * VC_RESOURCE_EXHAUSTED: the call is answered with this status, and *text says
+ * why: a static text. */
 enum vc_status vc__call_metadata_take(struct vc_call *call, const char **text);
 
 /* Appends a packed trailing entry of the library's own that the client can do

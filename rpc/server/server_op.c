@@ -157,7 +157,8 @@ op_log(const struct vc__server_op *op)
 }
 
 /* A task on engine 0, posted by the last part_end(): the operation has ended.
- * Wakes the thread of vc__server_op_run(), or queues op_deliver(). */
+ * Sets its result, and wakes the thread of vc__server_op_run(), or queues
+ * op_deliver(). */
 static void
 server_op_on_ended(struct vc__task *task)
 {
@@ -390,8 +391,8 @@ delivering_count(const struct vc_server *server)
     return n;
 }
 
-/* Called by vc__server_ops_await() within done(): these operations do not touch
- * the server any more. */
+/* Called by vc__server_ops_await(): the operations in whose done() this thread
+ * is, if any, do not touch the server any more. */
 static void
 delivering_forget(struct vc_server *server)
 {

@@ -3,10 +3,10 @@
  *
  * The common part of draining and closing a server. An operation begins on
  * engine 0, then on the engine of each part. It waits until all parts are over,
- * or until its timeout; then it ends on each part, and at last on engine 0. Any
- * number of operations may be under way. Called by rpc/server/drain.c and
- * rpc/server/server_close.c, in the functions for the program. Any thread,
- * except where noted.
+ * or until its timeout, unless vc__server_ops_end() ends it early; then it ends
+ * on each part, and at last on engine 0. Any number of operations may be under
+ * way. Called by rpc/server/drain.c and rpc/server/server_close.c, in the
+ * functions for the program. Any thread, except where noted.
  *
  * Called by: drain.c (new, free, start, run, may_block), server.c (new, free),
  * server_close.c (new, free, start, run, may_block, server_ops_end,
@@ -85,14 +85,14 @@ struct vc__server_op {
  * the close that vc_server_free() makes; its kind is set later.
  * free: frees one that has not started, or that vc__server_op_run() has run.
  * NULL is allowed. Called by vc_server_drain(), vc_server_close(),
- * vc_server_free(), and by drain_new() if it fails. */
+ * vc_server_free(), vc__server_destroy(), and by drain_new() if it fails. */
 struct vc__server_op *vc__server_op_new(struct vc_server *server,
                                         const struct vc__server_op_kind *kind);
 void vc__server_op_free(struct vc__server_op *op);
 
 /* Starts the operation, which frees itself after done(). done(status, arg) is
- * called on a thread that advances the runtime. Called by
- * vc_server_drain_start() and vc_server_close_start(). */
+ * called on the holder of engine 0, which has released the engine. Called by
+ * vc_server_drain_start() and vc_server_close_start(), on any thread. */
 void vc__server_op_start(struct vc__server_op *op, uint32_t timeout_ms,
                          vc_server_done *done, void *arg);
 
@@ -122,9 +122,9 @@ void vc__server_ops_end(struct vc_server *server,
 void vc__server_ops_check(struct vc__server_part *part);
 
 /* Waits until done() of each operation has returned, except operations in whose
- * done() this thread is: these no longer touch the server. False: this thread
- * is in a callback, where it cannot wait for other operations. Called by
- * vc_server_free(), once the server is closed. */
+ * done() this thread is: these no longer touch the server. False: there are
+ * others, and this thread is in a handler or callback, where it cannot wait for
+ * them. Called by vc_server_free(), once the server is closed. */
 bool vc__server_ops_await(struct vc_server *server);
 
 #endif

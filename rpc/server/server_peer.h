@@ -65,12 +65,12 @@ struct vc__server_peer *vc__server_peer_find(struct vc__server_part *part,
                                              const struct vc__hello *hello);
 
 /* True if a link with this hello has the same features as the peer's other
- * links; else it is rejected. */
+ * links; else it is rejected. Asked by peer_of(). */
 bool vc__server_peer_agrees(const struct vc__server_peer *peer,
                             const struct vc__hello *hello);
 
 /* Makes a peer without links, for a client that is not known; NULL without
- * memory or random numbers. */
+ * memory or random numbers. Called by peer_of(). */
 struct vc__server_peer *vc__server_peer_new(struct vc__server_part *part,
                                             const struct vc__hello *hello);
 

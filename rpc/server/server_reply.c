@@ -37,7 +37,7 @@ vc__call_send(struct vc_call *call)
 }
 
 /* send->write, called by the link, under its lock, on the holder, when it sends
- * the reply: packs it into out, which has room. */
+ * a reply of one packet: packs the message into out, which has room. */
 static void
 reply_write(struct vc__send *send, uint8_t *out)
 {
@@ -56,8 +56,9 @@ reply_count(struct vc_call *call, enum vc_status status, uint32_t len)
     vc__limit_give(call);
 }
 
-/* The call no longer runs: gives its reply to the session; may free the call.
- * Called by vc__reply_result(), reply_message() and reply_error(). */
+/* The call no longer runs: gives its reply to the session; may free the call,
+ * the session and the peer. Called by vc__reply_result(), reply_message() and
+ * reply_error(). */
 static void
 reply_send(struct vc_call *call, enum vc_status status, uint8_t flags,
            uint32_t len)

@@ -13,14 +13,16 @@
 
 #include "rpc/server/server_call.h"
 
-/* Answers with the status that the handler has returned, and the reply that it
- * filled in. Called by call_end() (rpc/server/server_handler.c); the call no
- * longer runs then, and may be freed. */
+/* Answers with this status, and if it is VC_OK with the reply that the handler
+ * filled in; with an error if that cannot be packed or sent. The status is the
+ * handler's, or of a call that got no thread for it. Called by call_end()
+ * (rpc/server/server_handler.c); the call no longer runs then, and may be
+ * freed. */
 void vc__reply_result(struct vc_call *call, enum vc_status status);
 
-/* Measures the reply. VC_OK: call->packing is valid. VC_INTERNAL with a text if
- * it cannot be packed. Called by vc__reply_result(); before that also by
- * vc__server_intercept_end(), on the thread of that. */
+/* Measures the reply. VC_OK: call->packing is valid. VC_INTERNAL, and the call
+ * has a text, if it cannot be packed. Called by vc__reply_result(); before that
+ * also by vc__server_intercept_end(), on the thread of that. */
 enum vc_status vc__reply_measure(struct vc_call *call);
 
 /* Answers a call whose handler has not run and will not run, with this status

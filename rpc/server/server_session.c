@@ -247,9 +247,9 @@ arrival_refuse(const struct vc__call_site *site,
     vc__call_refuse_lost(site, &a->assembly);
 }
 
-/* Called by call_first() for the first part of a request. If the message is not
- * kept, the call is answered now, so that its client need not send the rest.
- * False: the link ends. */
+/* Called by call_first() for the first part of a request. One that is not kept
+ * is answered now, so that its client need not send the rest; without cuts,
+ * after its last part. False: the link ends. */
 static bool
 call_first_part(const struct vc__call_site *site, const struct vc__frame *f)
 {

@@ -72,7 +72,8 @@ void vc__server_sessions_free(struct vc__server_peer *peer);
  * when the link has received it. True: the link goes on. False: the frame
  * breaks the protocol, or there is no memory; the link ends. A frame of a
  * session that was closed, or has moved to a newer link, comes too late, and is
- * dropped: true. */
+ * dropped: true. But an OPEN or CLOSE with a newer binding is handled: it opens
+ * or moves the session, or closes it if it is open and is answered. */
 bool vc__server_session_open(struct vc__server_link *sl,
                              const struct vc__frame *f);
 bool vc__server_session_call(struct vc__server_link *sl,
@@ -84,7 +85,9 @@ bool vc__server_session_cancel(struct vc__server_link *sl,
 bool vc__server_session_leave(struct vc__server_link *sl,
                               const struct vc__frame *f);
 
-/* In rpc/server/stream_server.c: handles MESSAGE, HALF or WINDOW; as above. */
+/* In rpc/server/stream_server.c: handles a MESSAGE, HALF or WINDOW; called by
+ * frame_handle(), with the same results. One for a call that has ended is
+ * dropped, too: true. */
 bool vc__server_session_stream(struct vc__server_link *sl,
                                const struct vc__frame *f);
 
@@ -104,8 +107,9 @@ void vc__server_session_close(struct vc__server_session *s);
 /* --- for calls ---------------------------------------------------------- */
 
 /* The call's reply is ready to be sent: sends it now, or keeps it until the
- * client asks for it. The call no longer runs: may free the session and the
- * peer. Called by reply_send() (rpc/server/server_reply.c). */
+ * client asks for it; drops it if the session is closed. The call no longer
+ * runs: may free it, the session and the peer. Called by reply_send()
+ * (rpc/server/server_reply.c). */
 void vc__server_session_reply(struct vc__server_session *s, uint16_t slot);
 
 /* The link has finished with the reply: it was acknowledged (VC__SEND_ACKED),
@@ -120,8 +124,8 @@ void vc__server_session_sent(struct vc__server_session *s, uint16_t slot,
  * place. Called by on_overdue() (rpc/server/server_deadline.c), a timer. */
 void vc__server_session_overdue(struct vc__server_session *s, uint16_t slot);
 
-/* The call need not run, since its client's link is gone, or there is no memory
- * for it: forgets it as if it had never come. Called by call_skip()
+/* The call need not run, since its session has no link or is closed, or it has
+ * no memory: forgets it as if it had never come. Called by call_skip()
  * (rpc/server/server_handler.c) and call_starve() (rpc/server/server_begin.c).
  * May free the session and the peer. */
 void vc__server_session_skip(struct vc__server_session *s, uint16_t slot);
