@@ -3,9 +3,9 @@
  *
  * Cancels calls that this process makes. A call can be cancelled by the
  * program's canceller, or by its parent: the server's call whose handler makes
- * it. The call joins both when it starts and leaves both before it is freed (a
- * blocking call for each attempt, and for each pause between two); in between
- * its cancel() may run at any moment.
+ * it (vc_call_opts.parent). The call joins both when it starts and leaves both
+ * before it is freed (a blocking call for each attempt, and for each pause
+ * between two); in between its cancel() may run at any moment.
  *
  * Any thread may call any of these functions, unless its comment says
  * otherwise. Lock order: a canceller's lock before a pool's lock.
@@ -76,35 +76,38 @@ struct vc__cancelling {
 
 /* Called before an attempt or a pause of a blocking call (rpc/client/call.c),
  * or before an asynchronous call or a stream starts, on its caller's thread.
- * canceller and parent may be NULL. Returns VC_OK, and vc__cancelling_end()
- * must follow; or VC_CANCELLED if one is cancelled already: the call must not
+ * canceller and parent may be NULL. Returns VC_OK, having taken references to
+ * both, and vc__cancelling_end() must follow; or VC_CANCELLED, which is then
+ * this thread's last error, if one is cancelled already: the call must not
  * start, and vc__cancelling_end() must not be called. */
 enum vc_status vc__cancelling_begin(struct vc__cancelling *c,
                                     struct vc_canceller *canceller,
                                     struct vc_canceller *parent,
                                     void (*cancel)(struct vc__cancelling *c));
 
-/* Called on the same thread when the call, attempt or pause starts: of an
- * attempt just after, of a pause or another call just before. cancel() may run
- * before this returns. */
+/* Adds the call to the lists of its cancellers. Called on the same thread when
+ * the call, attempt or pause starts: of an attempt just after, of a pause or
+ * another call just before. cancel() may run before this returns, also on this
+ * thread if a canceller is cancelled already. */
 void vc__cancelling_join(struct vc__cancelling *c);
 
-/* Called when the call, attempt or pause ends: of a blocking call on its
- * thread; of an asynchronous call or a stream mostly on the holder. Without the
- * lock of a canceller. After this cancel() does not run and will not. */
+/* Takes the call out of the lists, and drops the references. Called when the
+ * call, attempt or pause ends: of a blocking call on its thread; of an
+ * asynchronous call or a stream mostly on the holder. Without the lock of a
+ * canceller. After this cancel() does not run and will not. */
 void vc__cancelling_end(struct vc__cancelling *c);
 
-/* Returns the canceller that the handler's calls join, made at first use; NULL
- * if memory is short. Those calls take the parent's deadline into account
- * themselves. Called by parent_join() (rpc/client/attempts.c) when a call with
- * this parent begins, on any thread, while the parent has not ended. The caller
- * takes a reference of its own. */
+/* Returns the canceller that calls with this parent join, made at first use,
+ * and cancelled if the parent is; NULL if memory is short. Those calls take the
+ * parent's deadline into account themselves. Called by parent_join()
+ * (rpc/client/attempts.c) when such a call begins, on any thread, while the
+ * parent has not ended. The caller takes a reference of its own. */
 struct vc_canceller *vc__parent_children(struct vc__parent *p);
 
-/* Marks the parent as cancelled; returns true the first time. Both are called
- * by call_tell() (rpc/server/server_cancel.c), on the holder. The caller then
+/* Marks the parent as cancelled; returns true the first time. The caller then
  * cancels the children with vc__parent_cancel_children(), which must not run
- * together with vc__parent_end(). */
+ * together with vc__parent_end(). Both are called by call_tell()
+ * (rpc/server/server_cancel.c), on the holder. */
 bool vc__parent_cancel(struct vc__parent *p);
 void vc__parent_cancel_children(struct vc__parent *p);
 

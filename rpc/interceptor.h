@@ -70,7 +70,8 @@ enum vc_status vc__interceptors_add(struct vc__interceptors **chain,
  * with interceptors is made (kept_new()). */
 void vc__interceptors_hold(struct vc__interceptors *chain);
 /* Drops a reference; the last frees the chain. NULL is fine. Called when a
- * channel is closed or a server freed, and when such a stream or call ends. */
+ * channel is closed or a server freed, and when such a call has ended or such a
+ * stream is closed. */
 void vc__interceptors_put(struct vc__interceptors *chain);
 
 /* Initialises the interception of a call that begins now, with call and opts
@@ -89,8 +90,10 @@ void vc__interception_init(struct vc_interception *i,
  * call, on a server by the handler's before the handler runs. */
 enum vc_status vc__interception_start(struct vc_interception *i);
 /* Runs the message callbacks; those for a reply in the opposite order. Called
- * for the request and the reply of a call, and for each message of a stream
- * when it is sent or given to the program: by the thread that does so. */
+ * for the request and the reply of a call: on the thread of
+ * vc__interception_start() and on that of vc__interception_finish(). Called for
+ * a message of a stream, and for the reply of a client's stream, when it is sent
+ * or given to the program: on the thread that does so. */
 void vc__interception_message(struct vc_interception *i,
                               enum vc_message_kind kind,
                               const ProtobufCMessage *message);

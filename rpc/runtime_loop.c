@@ -62,8 +62,8 @@ vc_runtime_fd(struct vc_runtime *r)
 }
 
 /* For vc_runtime_poll(): waits up to ms milliseconds (-1: for ever) and runs
- * one turn of each engine that has something to do. Returns true if an engine
- * did something. */
+ * one turn of each engine that has something to do, of 16 at most. Returns true
+ * if an engine did something. */
 static bool
 runtime_loop_turn(struct vc_runtime *r, int ms)
 {

@@ -43,8 +43,8 @@ vc__outflow_init(struct vc__outflow *o)
     *o = (struct vc__outflow){.end = VC__STREAM_WINDOW};
 }
 
-/* The same for what it receives. Also called by watch_start() of
- * health_watch.c. */
+/* The window of a new stream for what it receives. Called by vc__stream_init(),
+ * without a lock, too; and by watch_start() of health_watch.c. */
 static inline void
 vc__inflow_init(struct vc__inflow *i)
 {

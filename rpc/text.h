@@ -62,8 +62,8 @@ void vc__text_name(struct vc__error *error, const char *service,
 enum vc_status vc__text_name_last(const char *service, const char *method);
 
 /* Returns the text after the names, or all of it if it has no names; it points
- * into `text`. Called by vc__text_name(), and by a client whose retries have
- * run out of time. */
+ * into `text`. Called by vc__text_name(), and by a client for a call or stream
+ * that has found no server in time (VC__TEXT_NO_SERVER). */
 const char *vc__text_without_names(const char *text, const char *service,
                                    const char *method);
 

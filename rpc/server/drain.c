@@ -69,8 +69,8 @@ drain_is_over(struct vc__server_part *part)
 /* kind->end, called once by part_end(): all parts are over, the timeout has
  * elapsed, or op->error is set, as by a close. Closes the links of clients
  * without calls; counts a client's calls for each other link. A client that
- * does not poll has not seen the GOAWAY, and loses nothing: before its next call
- * is sent, it notices that the link is gone. */
+ * does not poll has not seen the GOAWAY, and loses nothing: before its next
+ * call is sent, the client notices that the link is gone. */
 static void
 drain_end(struct vc__server_op_part *p)
 {
