@@ -92,8 +92,8 @@ enum vc_status vc__interception_start(struct vc_interception *i);
 /* Runs the message callbacks; those for a reply in the opposite order. Called
  * for the request and the reply of a call: on the thread of
  * vc__interception_start() and on that of vc__interception_finish(). Called for
- * a message of a stream, and for the reply of a client's stream, when it is sent
- * or given to the program: on the thread that does so. */
+ * a message of a stream, and for the reply of a client's stream, when it is
+ * sent or given to the program: on the thread that does so. */
 void vc__interception_message(struct vc_interception *i,
                               enum vc_message_kind kind,
                               const ProtobufCMessage *message);
