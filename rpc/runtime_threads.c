@@ -63,7 +63,8 @@ vc__runtime_serve(struct vc_runtime *r)
 }
 
 /* Called by vc_runtime_stop(). Returns true if the caller must stop the
- * threads; false if none run, or another thread stops them. */
+ * threads, and marks them as being stopped; false if none run, or another
+ * thread stops them. */
 static bool
 stop_begin(struct vc_runtime *r)
 {
@@ -87,7 +88,8 @@ stop_end(struct vc_runtime *r)
     pthread_mutex_unlock(&r->starting);
 }
 
-/* Also called by vc_runtime_free(). */
+/* Also called by vc_runtime_free(). At last, also if no threads ran, runs the
+ * tasks that were posted to engines without a holder, on this thread. */
 void
 vc_runtime_stop(struct vc_runtime *r)
 {

@@ -55,11 +55,12 @@ struct vc_probe_report {
 
 #define VC_PROBE_REPORT_INIT VC_SIZED_INIT(vc_probe_report)
 
-/* vc_probe - connects to target, requests no service, and disconnects. target
- * is "rdma://HOST:PORT", "rdma+ib://HOST:PORT" or the RDMA part of
- * "vc://HOST:PORT". All of this takes timeout_ms milliseconds at most, 1..600000, or 2000 for 0. A name is looked
- * up before, which takes as long as the resolver needs. The function blocks.
- * The server creates no connection: it counts the probe in rejects_service.
+/* vc_probe - asks target to connect, for no service, and takes the answer.
+ * target is "rdma://HOST:PORT", "rdma+ib://HOST:PORT" or the RDMA part of
+ * "vc://HOST:PORT". This takes timeout_ms milliseconds at most, 1..600000, or
+ * 2000 for 0. A name is looked up before, which takes as long as the resolver
+ * needs. The function blocks. The server creates no connection: it counts the
+ * probe in rejects_service.
  * *report, whose size VC_PROBE_REPORT_INIT has set, is filled as far as the
  * probe got, whatever the status is. Any thread.
  * VC_OK                 the address has a listener: see report->answer

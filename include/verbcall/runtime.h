@@ -141,7 +141,7 @@ VC_API enum vc_status vc_runtime_start(struct vc_runtime *runtime);
  * that they run. Must not be called from a handler, nor by two threads at a
  * time. Links stay up, but nothing advances them until a caller waits, or
  * vc_runtime_poll(), vc_runtime_start() or another vc_server_listen() is
- * called. Does nothing when no thread runs. */
+ * called. When no thread runs, it only runs what was posted to the engines. */
 VC_API void vc_runtime_stop(struct vc_runtime *runtime);
 
 /* --- in the program's own loop ------------------------------------------ */

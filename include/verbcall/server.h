@@ -199,9 +199,12 @@ struct vc_server_opts {
 
 /* vc_server_new - creates a server without services and addresses. opts may be
  * NULL. On VC_OK the caller owns *server and frees it by vc_server_free().
- * VC_INVALID_ARGUMENT   an option is out of range, or a redirect malformed;
- *                       opts, or their rdma, have no size
- * VC_RESOURCE_EXHAUSTED no memory */
+ * VC_INVALID_ARGUMENT    an option is out of range, or a redirect or
+ *                        `transports` malformed; opts, or their rdma, have no
+ *                        size
+ * VC_FAILED_PRECONDITION `transports` and VERBCALL_TRANSPORTS have no transport
+ *                        in common
+ * VC_RESOURCE_EXHAUSTED  no memory */
 VC_API enum vc_status vc_server_new(struct vc_runtime *runtime,
                                     const struct vc_server_opts *opts,
                                     struct vc_server **server);
@@ -382,8 +385,8 @@ VC_API enum vc_status vc_server_close(struct vc_server *server,
                                       uint32_t timeout_ms);
 
 /* vc_server_close_start - the same without waiting, for programs with a loop of
- * their own. On VC_OK done(status, arg) follows, with VC_OK or
- * VC_DEADLINE_EXCEEDED. Any thread, also in a handler.
+ * their own. On VC_OK done(status, arg) follows, with VC_OK,
+ * VC_DEADLINE_EXCEEDED or VC_RESOURCE_EXHAUSTED. Any thread, also in a handler.
  * VC_RESOURCE_EXHAUSTED no memory */
 VC_API enum vc_status vc_server_close_start(struct vc_server *server,
                                             uint32_t timeout_ms,

@@ -237,8 +237,8 @@ VC_API enum vc_status vc_stream_start(struct vc_channel *channel,
  * vc_call_end(), once, on any thread and also inside callbacks. After
  * vc_call_end() no callback begins but on_end().
  * If the function fails, the call ends with its status: VC_INTERNAL for a
- * stream that is not the call's or has callbacks, VC_RESOURCE_EXHAUSTED without
- * memory. */
+ * stream that is not the call's or has callbacks, VC_INVALID_ARGUMENT if events
+ * have no size, VC_RESOURCE_EXHAUSTED without memory. */
 VC_API enum vc_status vc_stream_serve(struct vc_call *call,
                                       struct vc_stream *stream,
                                       const struct vc_stream_events *events,
