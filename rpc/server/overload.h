@@ -153,10 +153,11 @@ vc__overload_judge_first(struct vc__overload *o, uint64_t due,
                                                     : VC__OVERLOAD_RUN;
 }
 
-/* The time from the last begin to the next says nothing of how long a run
- * takes. Called by call_handle() for a call that begins on another thread, now
- * or later, or was shed instead; by call_turn_down() if there is no memory for
- * the reply; by call_end() for a call that has asked for its deadline. */
+/* Forgets when the last call began: the time from then to the next begin says
+ * nothing of how long a run takes. Called by call_handle() for a call that
+ * begins on another thread, now or later, or was shed instead; by
+ * call_turn_down() if there is no memory for the reply; by call_end() for a
+ * call whose parent.asked is set, as by reading its deadline. */
 static inline void
 vc__overload_apart(struct vc__overload *o)
 {

@@ -118,8 +118,8 @@ call_end(struct vc_call *call, enum vc_status status)
 /* The call's task once its turn was taken, on the holder: the call has ended,
  * and is answered, or waits until a long message of its stream was sent. Posted
  * by handler_returned() if its thread is not the holder, by vc__call_finish(),
- * or by a stream whose long message was sent. Deferred by job_end(), for a call
- * that gets no thread. */
+ * or by a stream when its long message was sent or lost. Deferred by job_end(),
+ * for a call that gets no thread. */
 static void
 server_handler_call_finish(struct vc__task *task)
 {

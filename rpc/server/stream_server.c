@@ -406,8 +406,9 @@ stream_server_part_of(const struct vc__server_session *s)
     return s->peer->part;
 }
 
-/* The stream takes no messages, or not this one: ends the link. Returns false.
- * Called by vc__server_message_whole() and stream_server_message_take(). */
+/* The stream takes no messages, or not this one: notes the rule that is broken.
+ * Returns false, which ends the link. Called by vc__server_message_whole() and
+ * stream_server_message_take(). */
 static bool
 stream_server_message_refuse(struct vc__server_session *s,
                              struct vc_stream *stream)

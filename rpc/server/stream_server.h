@@ -42,8 +42,8 @@ enum vc_status vc__stream_server_status(struct vc_call *call,
                                         enum vc_status status);
 
 /* True if a long message of the call is still being sent: the reply may not
- * come between its parts. The call's task is then posted when the message has
- * been sent. False without a stream. Asked by handler_returned() and
+ * come between its parts. The call's task is then posted when the message was
+ * sent or lost. False without a stream. Asked by handler_returned() and
  * server_handler_call_finish() (rpc/server/server_handler.c). */
 bool vc__stream_server_waits(struct vc_call *call);
 
