@@ -80,7 +80,8 @@ enum vc_status vc__options_size_check(const struct vc__options *kind,
  * older version's struct lacks become 0; fields that only a newer version has
  * must be 0. If from is NULL all fields become 0. out->size is set to
  * kind->size.
- * VC_INVALID_ARGUMENT  the size as above, or options that are not known here */
+ * VC_INVALID_ARGUMENT  the size is not possible, as 0; or from sets options
+ *                      that are not known here */
 enum vc_status vc__options_copy(void *out, const struct vc__options *kind,
                                 const void *from);
 

@@ -45,7 +45,8 @@ enum vc_status vc__redirect_init(struct vc__redirect *r,
 /* Parses one target into *out. Called for each target of the options, and for
  * the alternative of a drain by server_leave_service(), both on the program's
  * thread; and for each target that redirect_decide names, on the holder of
- * engine 0. VC_OK; VC_INVALID_ARGUMENT as above, and then *out is not valid. */
+ * engine 0. VC_OK; VC_INVALID_ARGUMENT with vc_error(), for the reasons of
+ * vc__redirect_init(), and then *out is not valid. */
 enum vc_status vc__redirect_target(struct vc__redirect_to *out,
                                    const char *text);
 

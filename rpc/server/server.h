@@ -121,10 +121,9 @@ struct vc_server {
     atomic_bool closed;            /* a close has succeeded */
 };
 
-/* vc__server_enter() before, and vc__server_leave() after code that may run on
- * after the last call has ended: in vc__call_finish(), callbacks_begin() and
- * callbacks_close() (rpc/server/server_handler.c). vc_server_free() leaves
- * once, for the owner. The last one to leave lets vc_server_free() go on. */
+/* Keeps the server during code that may run on after the last call has ended;
+ * vc__server_leave() follows. Called by vc__call_finish(), callbacks_begin()
+ * and callbacks_close() (rpc/server/server_handler.c). */
 static inline void
 vc__server_enter(struct vc_server *server)
 {
@@ -132,6 +131,8 @@ vc__server_enter(struct vc_server *server)
     atomic_fetch_add_explicit(&server->users, 1, memory_order_relaxed);
 }
 
+/* Called by the same functions after that code, and by vc_server_free() for the
+ * owner. The last one to leave lets vc_server_free() go on. */
 static inline void
 vc__server_leave(struct vc_server *server)
 {

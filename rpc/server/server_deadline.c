@@ -33,7 +33,8 @@ vc_call_deadline_us(const struct vc_call *call)
     return call->site.due > now ? call->site.due - now : 0;
 }
 
-/* Declared in verbcall/call.h: called by handlers, as above. */
+/* Declared in verbcall/call.h: called by handlers, on any thread while the call
+ * has not ended. Also notes that the handler has asked. */
 uint32_t
 vc_call_time_left_ms(const struct vc_call *call)
 {

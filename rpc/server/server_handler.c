@@ -462,7 +462,8 @@ server_handler_waited(const struct vc__server_part *part,
 }
 
 /* Called by call_judge() for a call since whose arrival other handlers have
- * begun; returns the same. The rare case, kept out of the common path. */
+ * begun. Returns VC__OVERLOAD_RUN, or why the call is not worth beginning;
+ * counts its wait. The rare case, kept out of the common path. */
 static __attribute__((noinline)) enum vc__overload_verdict
 judge_after_others(struct vc_call *call, struct vc__service_entry *entry)
 {

@@ -15,19 +15,21 @@
 #define VC__GIVEN_UP "the caller has cancelled the call"
 
 /* Unpacks the request and queues the call for its handler, or answers with an
- * error; without memory for a call, closes the link, as the next two do. Called
- * by call_begin() (rpc/server/server_session.c) when a request is
- * complete; `body` is valid only meanwhile. */
+ * error; without memory for a call, closes the link. Called by call_begin()
+ * (rpc/server/server_session.c) when a request is complete; `body` is valid
+ * only meanwhile. */
 void vc__call_begin(const struct vc__call_site *site, const uint8_t *body,
                     uint32_t len);
 
-/* Answers a request that is late or cancelled, with this status and text.
- * Called by call_refuse() (rpc/server/server_session.c). */
+/* Answers a request that is late or cancelled, with this status and text;
+ * without memory for a call, closes the link. Called by call_refuse()
+ * (rpc/server/server_session.c). */
 void vc__call_refuse(const struct vc__call_site *site, enum vc_status status,
                      const char *text);
 
-/* Answers a request in parts that was not kept, as a->loss says. The client of
- * one that is longer than max_message does not retry it. Called by
+/* Answers a request in parts that was not kept, as a->loss says, with
+ * VC_RESOURCE_EXHAUSTED; without memory for a call, closes the link. The client
+ * of one that is longer than max_message does not retry it. Called by
  * arrival_refuse() (rpc/server/server_session.c). */
 void vc__call_refuse_lost(const struct vc__call_site *site,
                           const struct vc__assembly *a);

@@ -19,7 +19,8 @@
 /* A client that is rejected because the server is full may retry after this. */
 #define BUSY_RETRY_MS 1000
 
-/* Returns the server's link that contains this one, for the callbacks below. */
+/* Returns the server's link that contains this one, for the callbacks of
+ * server_link_ops. */
 static struct vc__server_link *
 server_link_of(struct vc__link *link)
 {

@@ -146,8 +146,8 @@ is_never_shed(const struct vc_service *service)
 
 /* Called by service_entry_new() for each method: sets how its handlers begin,
  * and how it streams. flags: VC_METHOD_*. in_turn: handlers never begin on
- * threads of their own. exempt: the same, unless the method is said to block,
- * as one of a health service of the program's own may be. */
+ * threads of their own. exempt: nor do they, unless the method is said to
+ * block, as one of a health service of the program's own may be. */
 static void
 method_init(struct vc__method_state *m, uint32_t flags, bool in_turn,
             bool exempt)
