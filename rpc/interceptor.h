@@ -60,8 +60,9 @@ struct vc_interception {
 };
 
 /* Appends an interceptor. *chain is NULL before the first one, and then has one
- * reference. Errors as of vc_channel_intercept(); the caller has checked that
- * it is not too late: no call has begun. One thread at a time. Called by
+ * reference. VC_OK; or VC_INVALID_ARGUMENT or VC_RESOURCE_EXHAUSTED as of
+ * vc_channel_intercept(), and this thread's last error. The caller has checked
+ * that it is not too late. One thread at a time. Called by
  * vc_channel_intercept() and vc_server_intercept(). */
 enum vc_status vc__interceptors_add(struct vc__interceptors **chain,
                                     const struct vc_interceptor *interceptor);

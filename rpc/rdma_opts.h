@@ -16,8 +16,9 @@
 /* Called by vc__target_opts_take() inside vc_channel_open(), and by
  * vc_server_new(), on their thread. opts may be NULL for all defaults. VC_OK:
  * *out is set.
- * VC_INVALID_ARGUMENT  an option is out of its range, or the size is not set;
- *                      *out stays as it was */
+ * VC_INVALID_ARGUMENT  an option is out of its range or not known here, or the
+ *                      size is not set; with vc_error(), and *out stays as it
+ *                      was */
 enum vc_status vc__rdma_opts_take(struct vc__wire_opts *out,
                                   const struct vc_rdma_opts *opts);
 

@@ -76,7 +76,8 @@ void vc__runtime_loop_fini(struct vc_runtime *runtime);
 
 /* Called by vc_server_listen() before it listens: starts the library's threads,
  * unless they run already or the program polls the runtime itself, which is
- * VC_OK. Any thread; errors as of vc_runtime_start(). */
+ * VC_OK. VC_FAILED_PRECONDITION while they are being stopped, or
+ * VC_RESOURCE_EXHAUSTED, with vc_error(). Any thread. */
 enum vc_status vc__runtime_serve(struct vc_runtime *runtime);
 
 /* Picks the engine for a new channel, in turn, and returns it. Called by

@@ -138,10 +138,10 @@ enum vc__overload_verdict
 vc__overload_judge(struct vc__overload *o, uint64_t now,
                    const struct vc__overload_call *call);
 
-/* As vc__overload_judge(), for a call that did not wait for others: never
- * VC__OVERLOAD_SHED. Does not read the clock: if the call has a deadline, the
- * clock was read when it came. So the run time of this call is not learned.
- * Called by call_judge(). */
+/* Judges a call that did not wait for others: RUN, LATE or SHORT, never SHED.
+ * Does not read the clock: if the call has a deadline, the clock was read when
+ * it came. So no run time is learned, neither that of the last call nor that of
+ * this one. Called by call_judge(). */
 static inline enum vc__overload_verdict
 vc__overload_judge_first(struct vc__overload *o, uint64_t due,
                          struct vc__usual *usual)

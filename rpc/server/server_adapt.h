@@ -24,10 +24,11 @@ bool vc__adapt_take(struct vc_call *call);
  * server_handler_run_learn() (rpc/server/server_handler.c) on the handler's
  * thread. Does nothing for a call that does not count, or has no place. */
 void vc__adapt_ran(struct vc_call *call, uint64_t us);
-/* Gives the place back, as vc__adapt_ran(): the handler has not run, or its
- * time says nothing. Called by call_run_on_crew() and
- * server_handler_run_learn() on the handler's thread, and by
- * rpc/server/server_thread.c on the holder for a call that gets no thread. */
+/* Gives the place back: the handler has not run, or its time says nothing. Does
+ * nothing for a call that does not count, or has no place. Called by
+ * call_run_on_crew() and server_handler_run_learn() on the handler's thread,
+ * and by rpc/server/server_thread.c on the holder for a call that gets no
+ * thread. */
 void vc__adapt_forget(struct vc_call *call);
 
 #endif

@@ -240,7 +240,8 @@ must_arm(struct vc__call_watch *w)
 }
 
 /* Called by vc_call_on_cancel(), with the lock: sets tell(), or none if it is
- * NULL, and posts the task that starts the timer. False as watch_still(). */
+ * NULL, and posts the task that starts the timer, if must_arm() asks for it.
+ * False, and nothing is set, if watch_still() is false. */
 static bool
 watch_set(struct vc__call_watch *w,
           void (*tell)(struct vc_call *call, void *arg), void *arg)

@@ -57,8 +57,9 @@ frame_handle(struct vc__server_link *sl, const struct vc__frame *f)
     }
 }
 
-/* A frame was received. False as frame_handle(). The first frame that is valid
- * makes the link trusted. */
+/* A frame was received. False: it breaks the protocol, as a first one that is
+ * neither OPEN nor CLOSE, or there is no memory; the link ends. The first frame
+ * that is valid makes the link trusted. */
 static bool
 server_link_on_frame(struct vc__link *link, const struct vc__frame *f)
 {

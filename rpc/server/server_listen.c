@@ -65,8 +65,9 @@ listening_new(struct vc_server *server, const struct vc__transport *transport,
     return l;
 }
 
-/* Makes and opens a listener, which listening_add() must follow. Errors as
- * vc__listener_open(), or without memory. Called by listen_by() and
+/* Makes and opens a listener. VC_OK: listening_add() must follow with *out.
+ * Else returns the status of vc__listener_open(), or VC_RESOURCE_EXHAUSTED
+ * without memory, with vc__error_last(). Called by listen_by() and
  * local_open(). */
 static enum vc_status
 listening_open(struct vc_server *server, const struct vc__transport *transport,
@@ -88,8 +89,8 @@ listening_open(struct vc_server *server, const struct vc__transport *transport,
 }
 
 /* Listens by one transport. *addr gets the port that the system has chosen; the
- * server's own may already be that of another thread's listener. Errors as
- * listening_open(). Called by server_listen_at(), and for vc:// by
+ * server's own may already be that of another thread's listener. VC_OK, or the
+ * status of listening_open(). Called by server_listen_at(), and for vc:// by
  * listen_by_all(). */
 static enum vc_status
 listen_by(struct vc_server *server, const struct vc__transport *transport,
@@ -330,7 +331,8 @@ addrs_find(const struct vc__target *target, struct vc__addrs *addrs)
 }
 
 /* Called by listen_at_each(): listens at one address, by the target's
- * transport, or by all for vc://. Errors as these. */
+ * transport, or by all for vc://. Returns the status of listen_by() or of
+ * listen_by_all(). */
 static enum vc_status
 server_listen_at(struct vc_server *server, const struct vc__target *target,
                  struct sockaddr_storage *addr)

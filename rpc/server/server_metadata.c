@@ -133,8 +133,8 @@ is_heard(const struct vc_call *call)
     return (call->site.session->peer->features & VC__FEATURE_METADATA) != 0;
 }
 
-/* Adds an entry that was checked. VC_RESOURCE_EXHAUSTED without memory. Called
- * by say_more() and vc_call_pushback(). */
+/* Adds an entry that was checked. VC_OK; VC_RESOURCE_EXHAUSTED without memory,
+ * with vc_error(). Called by say_more() and vc_call_pushback(). */
 static enum vc_status
 server_metadata_say(struct vc_call *call, const struct vc_metadata *entry,
                     bool trailing)
@@ -150,8 +150,9 @@ server_metadata_say(struct vc_call *call, const struct vc_metadata *entry,
     return VC_OK;
 }
 
-/* Adds an entry of the program, if the client accepts it and it fits. Errors as
- * vc_call_add_initial(). Called by server_metadata_add() and
+/* Adds an entry of the program: VC_OK. VC_FAILED_PRECONDITION if the client
+ * takes no metadata; VC_RESOURCE_EXHAUSTED if it does not fit or memory is
+ * short; with vc_error(). Called by server_metadata_add() and
  * vc_call_details(). */
 static enum vc_status
 say_more(struct vc_call *call, const struct vc_metadata *entry, bool trailing)

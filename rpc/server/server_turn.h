@@ -20,8 +20,9 @@
  * came_after_others(). */
 void vc__turn_await(struct vc_call *call);
 
-/* As vc__turn_await(), when no other call waits: this call comes next in any
- * order, so it needs no queue. Called by vc__call_came(). */
+/* Queues the task of a call that has come while no other call waits. The call
+ * comes next in any order, so it is in no client's queue; vc__turn_take()
+ * returns it. Called by vc__call_came(). */
 static inline void
 vc__turn_await_first(struct vc_call *call)
 {

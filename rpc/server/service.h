@@ -74,8 +74,9 @@ bool vc__services_init(struct vc__services *t);
  * vc__server_destroy(): no lookup may run at the same time or later. */
 void vc__services_fini(struct vc__services *t);
 
-/* Adds a service. in_turn: its handlers begin in the order of their calls.
- * Called by vc_server_add() and vc_server_add_protobuf_c().
+/* Adds a service. in_turn: its handlers never begin on threads of their own, so
+ * they begin in the order in which the calls have their turns. Called by
+ * vc_server_add() and vc_server_add_protobuf_c(). VC_OK, or with vc_error():
  * VC_ALREADY_EXISTS      a service of this name is in the table
  * VC_RESOURCE_EXHAUSTED  no memory */
 enum vc_status vc__services_add(struct vc__services *t,
@@ -83,7 +84,7 @@ enum vc_status vc__services_add(struct vc__services *t,
                                 const void *methods, size_t size, void *arg,
                                 bool in_turn);
 /* Removes a service; waits for an RCU grace period. Called by
- * vc_server_remove().
+ * vc_server_remove(). VC_OK, or with vc_error():
  * VC_NOT_FOUND  no service of this name is in the table */
 enum vc_status vc__services_remove(struct vc__services *t, const char *name);
 
