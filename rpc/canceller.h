@@ -41,8 +41,9 @@ struct vc_canceller {
     struct cds_list_head calls; /* lock; of struct vc__cancellable */
 };
 
-/* The part of a server's call that the calls made by its handler use: they are
- * cancelled with it. The first member of struct vc_call. */
+/* The part of a server's call that is used by the calls whose parent it is
+ * (vc_call_opts.parent): they are cancelled with it. The first member of struct
+ * vc_call. */
 struct vc__parent {
     uint64_t due;          /* deadline, by vc__now() */
     uint32_t priority;     /* enum vc_priority */

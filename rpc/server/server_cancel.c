@@ -125,11 +125,11 @@ watch_fire(struct vc__call_watch *w)
 
 /* --- notifying --------------------------------------------------------- */
 
-/* Notifies the handler, and cancels its calls, once: called by
- * vc__call_cancel(), or by server_cancel_on_deadline(). Sequentially
- * consistent, as are vc_call_on_cancel() and vc__parent_children(): either they
- * see that the call is cancelled, or this function sees its watch and its
- * children. */
+/* Notifies the handler, if it asked for that, and cancels the calls whose
+ * parent this one is; once. Called by vc__call_cancel(), or by
+ * server_cancel_on_deadline(). Sequentially consistent, as are
+ * vc_call_on_cancel() and vc__parent_children(): either they see that the call
+ * is cancelled, or this function sees its watch and its children. */
 static void
 call_tell(struct vc_call *call)
 {

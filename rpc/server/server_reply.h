@@ -13,11 +13,10 @@
 
 #include "rpc/server/server_call.h"
 
-/* Answers with this status, and if it is VC_OK with the reply that the handler
- * filled in; with an error if that cannot be packed or sent. The status is the
- * handler's, or of a call that got no thread for it. Called by call_end()
- * (rpc/server/server_handler.c); the call no longer runs then, and may be
- * freed. */
+/* Answers with this status, with which the call has ended; if it is VC_OK with
+ * the reply that the handler filled in, or with an error if that cannot be
+ * packed or sent. Called by call_end() (rpc/server/server_handler.c); the call
+ * no longer runs then, and may be freed. */
 void vc__reply_result(struct vc_call *call, enum vc_status status);
 
 /* Measures the reply. VC_OK: call->packing is valid. VC_INTERNAL, and the call
