@@ -44,7 +44,8 @@ vc__outflow_init(struct vc__outflow *o)
 }
 
 /* The window of a new stream for what it receives. Called by vc__stream_init(),
- * without a lock, too; and by watch_start() of health_watch.c. */
+ * without a lock, as no other thread has the stream yet; and by watch_start()
+ * of health_watch.c, on the holder. */
 static inline void
 vc__inflow_init(struct vc__inflow *i)
 {

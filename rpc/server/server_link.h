@@ -66,9 +66,9 @@ struct vc__offer {
 };
 
 /* A frame of the client breaks this rule of the protocol: notes the rule for
- * the link's error. Returns false, which frame_handle() then returns, and which
- * ends the link. Called where frames are handled: by
- * rpc/server/server_link.c, and the files of sessions, streams and arrivals. */
+ * the link's error. Returns false; the link ends when server_link_on_frame()
+ * returns that. Called where frames are handled: by rpc/server/server_link.c,
+ * and the files of sessions, streams and arrivals. */
 static inline bool
 vc__server_breach(struct vc__server_link *sl, const char *rule)
 {
