@@ -264,7 +264,7 @@ blocking_run(struct blocking *b, const struct what *w)
         blocking_attempt(b);
         if (b->attempt.error.status != VC_OK)
             go_on(b, w);
-        else
+        if (b->attempt.error.status == VC_OK)
             vc__retry_good(&channel->budget);
         vc__attempt_unhold(&b->attempt);
         vc__channel_leave(channel);

@@ -9,7 +9,7 @@
 
 #include "rpc/client/method_config.h"
 #include "rpc/client/result.h"
-#include "rpc/codec/codec.h"
+#include "rpc/codec/outgoing.h"
 
 enum vc_status
 vc_channel_intercept(struct vc_channel *channel,
@@ -42,7 +42,7 @@ vc__channel_intercept_request(struct vc_interception *i, const void *request)
 {
     struct vc__packing packing;
 
-    if (vc__codec_measure(&i->method->request, request, &packing))
+    if (vc__outgoing_fits(&i->method->request, request, SIZE_MAX, &packing))
         vc__interception_message(i, VC_MESSAGE_REQUEST, request);
 }
 

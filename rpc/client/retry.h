@@ -111,8 +111,7 @@ void vc__retry_refill(struct vc__retry_budget *budget);
 void vc__retry_resize(struct vc__retry_budget *budget, unsigned size,
                       unsigned gives);
 
-/* A call has succeeded, one that blocks by its first attempt: gives back a part
- * of a token, if any is missing. On the caller's thread if the call blocks and
+/* A call has succeeded: gives back a part of a token, if any is missing. On the caller's thread if the call blocks and
  * is neither hedged nor one-way, else on the holder. */
 static inline void
 vc__retry_good(struct vc__retry_budget *budget)

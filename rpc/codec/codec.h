@@ -29,8 +29,7 @@ struct vc__packing {
 /* Measures a program's message: true with *packing set. False if it cannot be
  * packed: a required field is not set, a pointer is NULL, or a message in it is
  * not initialised. Called before a message is sent: by
- * rpc/codec/outgoing.[ch], vc__reply_measure(),
- * vc__channel_intercept_request() and reply_copy(). */
+ * rpc/codec/outgoing.[ch], vc__reply_measure() and reply_copy(). */
 bool vc__codec_measure(const struct vc_message_type *type, const void *message,
                        struct vc__packing *packing);
 

@@ -8,6 +8,7 @@
 #include <verbcall/cancel.h>
 #include <verbcall/stream.h>
 
+#include "rpc/client/channel.h"
 #include "tests/sim/scene.h"
 #include "tests/suite/streams.h"
 
@@ -98,6 +99,28 @@ attempts_are_counted_and_those_that_the_budget_refused(void **state)
 {
     (void)state;
     play(act_again);
+}
+
+/* Two failures cost two tokens; each good call gives a tenth back, also one that
+ * is good only when it is tried again. */
+static void
+act_gives_back(struct scene *s)
+{
+    fails = 2;
+    assert_int_equal(VC_OK, call(s, 0, NULL));
+    assert_int_equal(2 * VC__RETRY_COST - VC__RETRY_GIVES,
+                     atomic_load(&s->channel->budget.missing));
+    fails = 0;
+    assert_int_equal(VC_OK, call(s, 0, NULL));
+    assert_int_equal(2 * VC__RETRY_COST - 2 * VC__RETRY_GIVES,
+                     atomic_load(&s->channel->budget.missing));
+}
+
+static void
+each_good_call_gives_something_back_to_the_budget(void **state)
+{
+    (void)state;
+    play(act_gives_back);
 }
 
 static void
@@ -210,6 +233,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(
             attempts_are_counted_and_those_that_the_budget_refused),
+        cmocka_unit_test(each_good_call_gives_something_back_to_the_budget),
         cmocka_unit_test(hedges_are_counted_and_those_that_won),
         cmocka_unit_test(streams_are_counted_while_they_are_open),
         cmocka_unit_test(cancels_are_counted_by_who_sends_and_who_gets_them),

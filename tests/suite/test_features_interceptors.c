@@ -191,6 +191,26 @@ both_ends_see_a_call_from_its_start_to_its_finish(void **state)
     assert_int_equal(1, atomic_load(&features_seen.begun));
 }
 
+/* The interceptors see its start and its end, but no message. */
+static void
+a_request_that_is_none_is_refused_as_without_interceptors(void **state)
+{
+    Suite__Empty other = SUITE__EMPTY__INIT;
+    const void *const requests[] = {NULL, &other};
+    struct fixture *f = *state;
+    void *reply;
+
+    for (unsigned i = 0; i < 2; i++) {
+        here.text[0] = '\0';
+        assert_status(VC_INVALID_ARGUMENT,
+                      vc_channel_call(f->channel, &features_work_service, 0,
+                                      requests[i], NULL, &reply));
+        assert_non_null(strstr(vc_error(), i == 0 ? "is NULL" : "is of type"));
+        assert_string_equal("a+ b+ b- a- ", here.text);
+        assert_status(VC_INVALID_ARGUMENT, a.status);
+    }
+}
+
 static void
 an_interceptor_adds_metadata_that_the_other_end_sees(void **state)
 {
@@ -399,6 +419,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         T(both_ends_see_a_call_from_its_start_to_its_finish),
+        T(a_request_that_is_none_is_refused_as_without_interceptors),
         T(an_interceptor_adds_metadata_that_the_other_end_sees),
         T(a_call_that_a_client_refuses_never_leaves_it),
         T(a_call_that_a_server_refuses_does_not_reach_its_handler),
