@@ -4,12 +4,12 @@
  * Packs and unpacks messages through one interface, whether the message type
  * has its own functions or uses those of protobuf-c. Any thread.
  *
- * Called by: rpc/client/channel_intercept.c (measure), outgoing.c (measure,
- * pack), outgoing.h (measure), rpc/protobuf_c/protobuf_c_server.c (measure,
- * unpack), rpc/server/server_reply.c (measure, pack, reply_fits),
- * rpc/client/attempt.c (pack, unpack, reply_fits), rpc/stream/stream_send.c
- * (pack), rpc/client/stream_reply.c (unpack), rpc/server/server_begin.c
- * (unpack), rpc/stream/stream.c (unpack), rpc/client/channel.c (memory),
+ * Called by: outgoing.c (measure, pack), outgoing.h (measure),
+ * rpc/protobuf_c/protobuf_c_server.c (measure, unpack),
+ * rpc/server/server_reply.c (measure, pack, reply_fits), rpc/client/attempt.c
+ * (pack, unpack, reply_fits), rpc/stream/stream_send.c (pack),
+ * rpc/client/stream_reply.c (unpack), rpc/server/server_begin.c (unpack),
+ * rpc/stream/stream.c (unpack), rpc/client/channel.c (memory),
  * rpc/server/server.c (memory). */
 #ifndef VC_RPC_CODEC_H
 #define VC_RPC_CODEC_H
