@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * How requests get into a session. See cm/pool/client.h. Any thread: one that
- * starts or abandons calls, writes to streams or closes a channel, or the
+ * starts or abandons calls, uses streams or closes a channel, or the
  * holder when a link comes up or goes down, a gate opens or is shut, or a reply
  * frees a slot. Static functions run under the pool's lock. */
 #include "cm/pool/client.h"

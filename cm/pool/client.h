@@ -88,10 +88,10 @@ void vc__client_take(struct vc__client *c, struct cds_list_head *out);
  * vc__client_start(). */
 void vc__client_move(struct vc__client *to, struct vc__request *r);
 
-/* Sends one more message of a stream, or queues it with its waiting request.
- * Returns false if the request has ended there, or was moved to another client:
- * the message is still the caller's. Without the lock, on a thread that writes
- * to the stream, or on the holder. */
+/* Sends one more frame of a stream (a message, HALF or WINDOW), or queues it
+ * with its waiting request. Returns false if the request has ended there, or was
+ * moved to another client: the frame is still the caller's. Without the lock, on
+ * a thread that uses the stream, or on the holder. */
 bool vc__client_add(struct vc__client *c, struct vc__request *r,
                     struct vc__send *send);
 

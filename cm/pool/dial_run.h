@@ -51,7 +51,7 @@ struct vc__dial_run_ops {
 struct vc__dial_run {
     const struct vc__dial_run_ops *ops;
     struct vc__engine *engine;
-    struct vc__dial *plan;          /* the plan; while active */
+    struct vc__dial *plan;          /* the plan; while active or advancing */
     struct sockaddr_storage source; /* address to bind to; AF_UNSPEC: any */
     struct vc__timer timer;
     struct cds_list_head tries; /* of struct vc__try */

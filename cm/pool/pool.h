@@ -528,7 +528,7 @@ struct vc__dial_offer vc__pool_attempt_offer(const struct vc__pool *p);
 
 /* Logs which transport the calls of a vc:// target use, the one of this rank,
  * and why no better one. what: "use", "still use". Called by upgrade.c when
- * that has changed, or the first search for a better one has failed. */
+ * that has changed, or the first search since a link joined has failed. */
 void vc__pool_log_transport(struct vc__pool *p, unsigned rank,
                             const char *what);
 

@@ -62,7 +62,7 @@ pool_connect_on_link_new(struct vc__dial_run *d,
     return &pl->try;
 }
 
-/* ops->failed: no address could be connected to, so the attempt has failed. */
+/* ops->failed: the run has ended without a link, so the attempt has failed. */
 static void
 pool_connect_on_failed(struct vc__dial_run *d, const struct vc__error *error)
 {

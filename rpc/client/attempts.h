@@ -27,7 +27,8 @@ struct vc__attempts {
     uint32_t flags;  /* VC_CALL_* */
     unsigned number; /* of the present attempt; 1: the first */
     unsigned moved;  /* attempts that only could not be sent, see retry.h */
-    bool seen;       /* true once a failed attempt may have been executed */
+    bool seen;       /* true once an attempt that failed or was abandoned may
+                      * have been executed */
 
     /* Holds references to what may cancel the call. */
     bool cancellable;

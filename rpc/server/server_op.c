@@ -49,9 +49,9 @@ on_over(struct vc__task *task)
     op_end(caa_container_of(task, struct vc__server_op, task));
 }
 
-/* Counts one down; true for the last: of the parts in part_over() and
- * part_end(), and the operation then goes on on engine 0; of the operations in
- * op_leave(). */
+/* Counts one down; true for the last. Called by part_over() and part_end(), on
+ * the part's engine: for the last part the operation then goes on on engine 0;
+ * and by op_leave(), on any thread: the last operation has ended. */
 static bool
 part_is_last(atomic_uint *left)
 {
