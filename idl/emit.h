@@ -45,8 +45,9 @@ void emit_list(struct text *out, const char *head, const char *const *args,
                size_t n, const char *tail);
 
 /* Append the head of a function; tail is what follows its arguments. For
- * <service>_add(), and for the client's blocking call of a method without
- * streams: each is declared in x.vc.h and defined in x.vc.c. */
+ * <service>_add(), and for the client's call of a method without streams,
+ * blocking or one-way (which has no reply argument): each is declared in x.vc.h
+ * and defined in x.vc.c. */
 void emit_add_head(struct text *out, const struct model_service *service,
                    const char *tail);
 void emit_call_head(struct text *out, const struct model_service *service,

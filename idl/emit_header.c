@@ -104,7 +104,7 @@ emit_header_add(struct text *out, const struct model_service *service)
     emit_add_head(out, service, ");\n");
 }
 
-/* Emits the declaration of the client's blocking call. Called by
+/* Emits the declaration of the client's blocking or one-way call. Called by
  * emit_header_method() for a method without streams. */
 static void
 emit_header_call(struct text *out, const struct model_service *service,

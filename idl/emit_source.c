@@ -272,7 +272,7 @@ emit_call_unary(struct text *out, const struct model_service *service,
               method->reply.c_type);
 }
 
-/* Emits the client's blocking call; nothing for a method with streams. Called
+/* Emits the client's blocking or one-way call; nothing for streams. Called
  * by emit_source() for each method. */
 static void
 emit_source_call(struct text *out, const struct model_service *service,

@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Starts and stops a runtime's threads. vc_server_listen() and
- * vc_runtime_start() start them, unless they run; they run until
- * vc_runtime_stop(). For what they do see transport/core/crew.h. Any thread;
+ * vc_runtime_start() start them, unless they run or the option threads is
+ * VC_THREADS_NONE; they run until vc_runtime_stop(). For what they do see transport/core/crew.h. Any thread;
  * vc_runtime_stop() not from a handler or done(), and on one thread at a
  * time. */
 #include <string.h>

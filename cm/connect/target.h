@@ -69,7 +69,7 @@ bool vc__target_numeric(const struct vc__target *target,
 int vc__target_lookup(const struct vc__target *target, struct vc__addrs *addrs);
 
 /* Checks whether the transport can be used at this address. what, for the text:
- * "listen at", "connect to". Called when a program gives such an address, and
+ * what would be done there, as "listen at" or "connect to". Called when a program gives such an address, and
  * for each link that connects. VC_OK, or
  * VC_INVALID_ARGUMENT  the transport has no loopback and this is a loopback
  *                      address: rdma_cm would take it for all addresses of

@@ -21,7 +21,7 @@
 #include <urcu/list.h>
 
 struct vc__retry_waits {
-    pthread_mutex_t lock;
+    pthread_mutex_t lock;      /* also to add clients: vc__client_opts.lock */
     struct cds_list_head list; /* lock; of struct vc__retry_wait */
     bool ended;                /* lock */
 };

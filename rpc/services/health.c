@@ -134,8 +134,10 @@ watcher_step_of(const struct watcher *w)
     return w->health->stopped ? WATCHER_END : WATCHER_REST;
 }
 
-/* Called with the lock, when the watcher may have changed, by watchers_take()
- * and watcher_wake(). True: this thread is the owner now, and must call
+/* Called with the lock by watchers_take(), when states have changed or
+ * vc_health_stop() runs, on any thread; and by watcher_wake(), on on_writable()
+ * or on_cancel(), as a handler. Not for a new watcher, which has an owner from
+ * the start. True: this thread is the owner now, and must call
  * watcher_run() without the lock. False: another thread is, or there is nothing
  * to do. */
 static bool

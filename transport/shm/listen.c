@@ -90,8 +90,9 @@ is_welcome(const struct vc__ear *ear, uint32_t uid)
 }
 
 /* offer() of the ear: called on the holder when a hello is complete. True:
- * in->handle is the offer, which has the socket and the region. False: the
- * client is turned away without an answer. */
+ * in->handle is the offer, which has the socket and the region; the region may
+ * be missing if in->lack is set, and then the request is only rejected. False:
+ * the client is turned away without an answer. */
 static bool
 offer_make(struct vc__ear *ear, struct vc__incoming *in, int fd,
            const struct vc__socket_fds *fds)
