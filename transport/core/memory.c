@@ -171,7 +171,7 @@ vc__store_trim(struct vc__store *store, uint64_t now)
     while (*at != NULL && now - (*at)->given < VC__MEMORY_KEEP_US)
         at = &(*at)->next;
     left = *at != store->blocks;
-    old = *at; /* and all after it are older */
+    old = *at; /* and all after it, which were given back before */
     *at = NULL;
     for (struct vc__block *b = old; b != NULL; b = b->next)
         atomic_fetch_sub_explicit(&store->kept, b->size, memory_order_relaxed);

@@ -64,8 +64,9 @@ void vc__store_init(struct vc__store *store, size_t max, bool shared);
 /* All memory must have been given back. */
 void vc__store_fini(struct vc__store *store);
 
-/* Returns blocks to the system that were unused for a second. Returns true if
- * some are left. Called by the trimmer's timer. */
+/* Returns blocks to the system that were unused for a second; also younger
+ * ones, if one was given back after `now` was read. Returns true if some are
+ * left. Called by the trimmer's timer. */
 bool vc__store_trim(struct vc__store *store, uint64_t now);
 
 /* Trims a store a second after blocks were kept. Belongs to one engine. */

@@ -102,7 +102,8 @@ void vc__device_doom(struct vc__device *d, const char *why);
 
 /* Grant promises n more receives to a peer, and posts as many as are missing;
  * ungrant takes that promise back, and the receives stay posted. Called by
- * promise() and release() of the wire. Grant returns VC_OK; or an error, and
+ * promise() and release() of the wire. Both have the device report again when
+ * few receives are left. Grant returns VC_OK; or an error, and
  * nothing is promised: VC_RESOURCE_EXHAUSTED when the receives, the CQ or the
  * memory are used up, others of the device. */
 enum vc_status vc__device_grant(struct vc__device *d, unsigned n);

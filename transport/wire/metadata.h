@@ -68,7 +68,8 @@ vc__metadata_of(const struct vc__frame *f)
 /* Why a program may not send this entry, in words; NULL if it may, unless it is
  * too long: see vc__metadata_fits(). Called for entries of a call's options, of
  * an interceptor, of a handler, and of a server that a resolver names, when the
- * program gives them. */
+ * program gives them; those of a call that blocks again for each further
+ * attempt. */
 const char *vc__metadata_fault(const struct vc_metadata *entry);
 
 /* Bytes of an entry without fault when it is packed. Called to make room before
