@@ -38,8 +38,8 @@
 #define TURNS       4u      /* of a load and a closed loop */
 #define REST_US     500000u /* between a load and a closed loop */
 #define PATIENCE_US 120e6
-#define POLITE      400.0 /* calls a second */
-#define CRITICAL    50u   /* one of so many calls is critical */
+#define POLITE      4u  /* it asks for such a part of its equal share */
+#define CRITICAL    50u /* one of so many calls is critical */
 #define HALT_US     200000u
 #define BACK_US     100000u /* time to recover after the halt */
 #define FLOODS_MOST 8u
@@ -300,7 +300,8 @@ beside_floods(const struct plan *p, struct client *c, double capacity)
         usleep(1000);
     began = now_us();
     usleep(300000);
-    offer(c, POLITE, TURNS * OFFERED_US, NULL);
+    offer(c, capacity / (double)(POLITE * (p->floods + 1)), TURNS * OFFERED_US,
+          NULL);
     bad = floods_end();
     for (uint64_t i = 0; i < p->floods; i++)
         tally_add(&all, &shared->tallies[i]);

@@ -28,8 +28,9 @@ wait so long):
   NAME_recovery_..., NAME_after_...
                                  of a fifth of the capacity, in the second after that load, and in the next
   NAME_polite_share_beside_N_floods
-                                 of 400 calls a second, those answered in time while N clients offer ten
-                                 times the capacity together
+                                 of the calls of a client that asks for a quarter of its equal share of the
+                                 capacity, those answered in time while N others offer ten times the
+                                 capacity together
   NAME_critical_share_beside_sheddable
                                  of critical calls, those answered in time while sheddable ones are offered at
                                  ten times the capacity

@@ -415,23 +415,10 @@ register_fails(const struct vc_resolver_type *type, const char *why)
 static void
 malformed_types_are_refused(void **state)
 {
-    static const char *const schemes[] = {NULL,
-                                          "",
-                                          "App",
-                                          "7up",
-                                          "a b",
-                                          "-a",
-                                          "a:",
-                                          "a_b",
-                                          "tcp",
-                                          "rdma",
-                                          "list",
-                                          "file",
-                                          "shm",
-                                          "inproc",
-                                          "vc",
-                                          "rdma+ud",
-                                          "a234567890123456"};
+    static const char *const schemes[] = {
+        NULL,  "",       "App", "7up",     "a b",     "-a",
+        "a:",  "a_b",    "tcp", "rdma",    "list",    "file",
+        "shm", "inproc", "vc",  "rdma+ib", "rdma+ud", "a234567890123456"};
     struct vc_resolver_type type = type_of("app");
 
     (void)state;
