@@ -32,6 +32,10 @@
 #define REJECT_FIXED 24
 #define ADDR_SIZE    20
 
+_Static_assert(ACCEPT_FIXED + LOCAL_SIZE == VC__ACCEPT_LEAST &&
+                   REJECT_FIXED + VC__REJECT_ADDRS * ADDR_SIZE ==
+                       VC__REJECT_LEAST,
+               "the least sizes are those without a text");
 _Static_assert(ACCEPT_FIXED + VC__ACCEPT_TEXT_MAX <= VC__ACCEPT_SIZE,
                "an accept fits the private data of rdma_accept()");
 _Static_assert(REJECT_FIXED + VC__REJECT_ADDRS * ADDR_SIZE +
@@ -278,6 +282,21 @@ vc__accept_put(uint8_t out[VC__ACCEPT_SIZE], const struct vc__accept *a)
     memcpy(out + fixed, a->text, text);
 }
 
+/* Cuts a text to at most `max` bytes. For vc__accept_fit() and
+ * vc__reject_fit(). */
+static void
+hello_text_cut(char *text, size_t max)
+{
+    if (strlen(text) > max)
+        text[vc__utf8_whole((const uint8_t *)text, max)] = '\0';
+}
+
+void
+vc__accept_fit(struct vc__accept *a, size_t max)
+{
+    hello_text_cut(a->text, max - accept_fixed(a->features));
+}
+
 /* True if the fields are in range. For vc__accept_get(). */
 static bool
 accept_fits(const struct vc__accept *a)
@@ -377,6 +396,12 @@ addr_get(struct vc__reject_addr *a, const uint8_t *in)
     a->port = (uint16_t)(in[2] << 8 | in[3]);
     memcpy(a->addr, in + 4, sizeof a->addr);
     return used > 0 && hello_is_zero(a->addr + used, sizeof a->addr - used);
+}
+
+void
+vc__reject_fit(struct vc__reject *r, size_t max)
+{
+    hello_text_cut(r->text, max - REJECT_FIXED - r->n_addrs * ADDR_SIZE);
 }
 
 void

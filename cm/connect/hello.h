@@ -24,6 +24,10 @@
 #define VC__ACCEPT_SIZE 196
 #define VC__REJECT_SIZE 148
 
+/* Their most bytes without a text: what a transport carries at least. */
+#define VC__ACCEPT_LEAST 70
+#define VC__REJECT_LEAST 84
+
 #define VC__VERSION_MIN 1
 #define VC__VERSION_MAX 1
 
@@ -123,6 +127,12 @@ const char *vc__said_text(enum vc__said said);
 void vc__hello_put(uint8_t out[VC__HELLO_SIZE], const struct vc__hello *h);
 void vc__accept_put(uint8_t out[VC__ACCEPT_SIZE], const struct vc__accept *a);
 void vc__reject_put(uint8_t out[VC__REJECT_SIZE], const struct vc__reject *r);
+
+/* Cut the text, at the end of a character, so that the own length is at most
+ * `max` bytes (VC__ACCEPT_LEAST.., VC__REJECT_LEAST..): datagrams carry fewer
+ * than connections. Called before they are written. */
+void vc__accept_fit(struct vc__accept *a, size_t max);
+void vc__reject_fit(struct vc__reject *r, size_t max);
 
 /* Parse len bytes at data as the CM delivers them (data may be NULL if len is
  * 0). *out is written only on VC__SAID_OK. A hello whose version range has none

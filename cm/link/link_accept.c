@@ -11,6 +11,7 @@ static enum vc_status
 link_accept_send(struct vc__link *link)
 {
     struct vc__wire *w = link->wire;
+    size_t most = w->transport->accept_max;
     uint8_t accept[VC__ACCEPT_SIZE];
     enum vc_status status = vc__link_prepare(link);
 
@@ -21,8 +22,10 @@ link_accept_send(struct vc__link *link)
     link->accept.features = vc__features_choose(
         link->hello.features, link->has_local ? VC__FEATURE_LOCAL : 0);
     link->features = vc__features_of(link->accept.features);
+    vc__accept_fit(&link->accept, most);
     vc__accept_put(accept, &link->accept);
-    return w->transport->accept(w, accept, sizeof accept);
+    return w->transport->accept(w, accept,
+                                most < sizeof accept ? most : sizeof accept);
 }
 
 /* Called by vc__link_accept() when the accept was sent: confirms the connection

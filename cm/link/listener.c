@@ -41,14 +41,17 @@ vc__listener_reject_with(struct vc__engine *engine,
                          const struct vc__incoming *in,
                          struct vc__reject *reject)
 {
+    const struct vc__transport *t = in->context->transport;
     uint8_t bytes[VC__REJECT_SIZE];
 
     reject_count(&engine->ledger, reject->reason);
     reject_log(engine->log, in, reject);
     reject->version_min = VC__VERSION_MIN;
     reject->version_max = VC__VERSION_MAX;
+    vc__reject_fit(reject, t->reject_max);
     vc__reject_put(bytes, reject);
-    in->context->transport->reject(in, bytes, sizeof bytes);
+    t->reject(in, bytes,
+              t->reject_max < sizeof bytes ? t->reject_max : sizeof bytes);
 }
 
 void

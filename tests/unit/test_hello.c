@@ -205,6 +205,32 @@ texts_may_be_empty_and_offers_absent(void **state)
     assert_int_equal(read_bytes(&kinds[2], bytes, 24), VC__SAID_OK);
 }
 
+static void
+a_text_is_cut_to_what_a_transport_carries_between_two_characters(void **state)
+{
+    struct vc__accept a = good_accept;
+    struct vc__reject r = good_reject;
+    uint8_t bytes[VC__ACCEPT_SIZE];
+
+    (void)state;
+    snprintf(a.text, sizeof a.text, "%s", "12345678901234567890\xc3\xa9");
+    a.features = 0;
+    vc__accept_fit(&a, 50 + 22);
+    assert_int_equal(22, strlen(a.text));
+    vc__accept_fit(&a, 50 + 21);
+    assert_string_equal("12345678901234567890", a.text);
+    vc__accept_put(bytes, &a);
+    assert_int_equal(70, bytes[4]);
+    vc__accept_fit(&a, 50);
+    assert_string_equal("", a.text);
+
+    memset(r.text, 'x', sizeof r.text - 1);
+    vc__reject_fit(&r, 136);
+    vc__reject_put(bytes, &r);
+    assert_int_equal(136, bytes[4]);
+    assert_int_equal(VC__SAID_OK, vc__reject_get(&r, bytes, 136));
+}
+
 /* --- lengths --- */
 
 static void
@@ -405,6 +431,8 @@ main(void)
         cmocka_unit_test(a_reject_has_these_bytes),
         cmocka_unit_test(the_longest_texts_and_most_addresses_fit),
         cmocka_unit_test(texts_may_be_empty_and_offers_absent),
+        cmocka_unit_test(
+            a_text_is_cut_to_what_a_transport_carries_between_two_characters),
         cmocka_unit_test(one_cut_anywhere_is_refused_and_its_padding_may_lack),
         cmocka_unit_test(nothing_at_all_is_foreign),
         cmocka_unit_test(zeros_as_a_cm_reports_for_no_data_are_foreign),

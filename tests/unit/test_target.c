@@ -200,8 +200,8 @@ each_transport_carries_a_hello_an_accept_and_a_reject(void **state)
         assert_ptr_equal(t, vc__transport_find(t->scheme, strlen(t->scheme)));
         assert_null(vc__transport_find(t->scheme, strlen(t->scheme) - 1));
         assert_in_range(t->hello_max, VC__HELLO_SIZE, UINT16_MAX);
-        assert_in_range(t->accept_max, VC__ACCEPT_SIZE, UINT16_MAX);
-        assert_in_range(t->reject_max, VC__REJECT_SIZE, UINT16_MAX);
+        assert_in_range(t->accept_max, VC__ACCEPT_LEAST, UINT16_MAX);
+        assert_in_range(t->reject_max, VC__REJECT_LEAST, UINT16_MAX);
     }
 }
 
