@@ -28,11 +28,12 @@ struct vc__slab {
 
 void
 vc__buffers_init(struct vc__buffers *b, struct ibv_pd *pd, const char *use,
-                 size_t budget)
+                 size_t size, size_t budget)
 {
     memset(b, 0, sizeof *b);
     b->pd = pd;
     b->use = use;
+    b->size = size;
     b->limit = b->budget = budget;
 }
 
@@ -77,7 +78,7 @@ vc__fail_pinned(int err, const char *format, ...)
 static enum vc_status
 slab_add(struct vc__buffers *b, unsigned n)
 {
-    size_t size = (size_t)n * VC__BUFFER_SIZE;
+    size_t size = n * b->size;
     struct vc__slab *slab;
 
     if (size > b->budget)
@@ -106,7 +107,7 @@ slab_add(struct vc__buffers *b, unsigned n)
     }
     for (unsigned i = 0; i < n; i++) {
         slab->buffers[i].data =
-            (uint8_t *)slab->base + (size_t)i * VC__BUFFER_SIZE;
+            (uint8_t *)slab->base + i * b->size;
         slab->buffers[i].lkey = slab->mr->lkey;
         vc__buffers_give(b, &slab->buffers[i]);
     }
@@ -129,7 +130,7 @@ vc__buffers_reserve(struct vc__buffers *b, unsigned n)
     if (n <= b->n_free)
         return VC_OK;
     lack = n - b->n_free;
-    if (lack < SLAB_MIN && (size_t)SLAB_MIN * VC__BUFFER_SIZE <= b->budget)
+    if (lack < SLAB_MIN && SLAB_MIN * b->size <= b->budget)
         lack = SLAB_MIN;
     return slab_add(b, lack);
 }

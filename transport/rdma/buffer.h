@@ -21,11 +21,12 @@
 
 #include "transport/wire/packet.h"
 
-/* The size of a buffer: that of the longest packet, header included. */
+/* The size of the buffers of connections: that of the longest packet, header
+ * included. */
 #define VC__BUFFER_SIZE VC__PACKET_MAX
 
 struct vc__buffer {
-    uint8_t *data; /* VC__BUFFER_SIZE bytes */
+    uint8_t *data; /* of its pool's size */
     uint32_t lkey;
     struct vc__buffer *next; /* next in the free list */
 };
@@ -35,6 +36,7 @@ struct vc__slab;
 struct vc__buffers {
     struct ibv_pd *pd;
     const char *use; /* for error texts: "receive" or "send" */
+    size_t size;     /* bytes of a buffer */
     size_t limit;    /* bytes that may be registered */
     size_t budget;   /* bytes that may still be registered */
     struct vc__buffer *free;
@@ -51,9 +53,9 @@ enum vc_status vc__fail_pinned(int err, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* Init when the device is opened, fini when it is closed (device_queues.c).
- * Registers nothing yet; budget is the limit in bytes. */
+ * Registers nothing yet; budget is the limit in bytes, size that of a buffer. */
 void vc__buffers_init(struct vc__buffers *b, struct ibv_pd *pd, const char *use,
-                      size_t budget);
+                      size_t size, size_t budget);
 /* Unregisters and frees all buffers; none of them is posted any more. */
 void vc__buffers_fini(struct vc__buffers *b);
 

@@ -128,16 +128,25 @@ static void
 rdma_event_copy(struct vc__rdma_event *out, const struct rdma_cm_event *in)
 {
     const struct rdma_conn_param *conn = &in->param.conn;
+    const struct rdma_ud_param *ud = &in->param.ud;
+    bool is_ud = in->id->ps == RDMA_PS_UDP;
+    const void *data = is_ud ? ud->private_data : conn->private_data;
 
     memset(out, 0, offsetof(struct vc__rdma_event, data));
     out->type = in->event;
     out->status = in->status;
     out->id = in->id;
-    out->reads_in = conn->responder_resources;
-    out->reads_out = conn->initiator_depth;
-    if (conn->private_data != NULL) {
-        out->data_len = conn->private_data_len;
-        memcpy(out->data, conn->private_data, out->data_len);
+    if (is_ud) {
+        out->ah = ud->ah_attr;
+        out->qpn = ud->qp_num;
+        out->qkey = ud->qkey;
+    } else {
+        out->reads_in = conn->responder_resources;
+        out->reads_out = conn->initiator_depth;
+    }
+    if (data != NULL) {
+        out->data_len = is_ud ? ud->private_data_len : conn->private_data_len;
+        memcpy(out->data, data, out->data_len);
     }
 }
 

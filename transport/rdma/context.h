@@ -45,6 +45,9 @@ struct vc__rdma_event {
     struct rdma_cm_id *id;
     uint8_t reads_in;  /* responder_resources, from our point of view */
     uint8_t reads_out; /* initiator_depth, from our point of view */
+    /* Of the answer to a datagram id: where to send, and the key to send. */
+    struct ibv_ah_attr ah;
+    uint32_t qpn, qkey;
     uint16_t data_len;
     uint8_t data[256]; /* private data; up to RDMA_MAX_PRIVATE_DATA */
 };

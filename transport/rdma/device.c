@@ -549,12 +549,16 @@ vc__device_put(struct vc__device *d)
 void
 vc__device_doom(struct vc__device *d, const char *why)
 {
+    struct vc__device_watcher *w;
+
     if (!d->doomed)
         vc__log(d->engine->log, VC__LOG_DEVICE_LOST,
                 "device %s: lost, and so are its links: %s",
                 ibv_get_device_name(d->verbs->device), why);
     d->doomed = true;
     d->warm.max = 0;
+    cds_list_for_each_entry (w, &d->watchers, node)
+        w->doomed(w);
     bury_if_unused(d);
 }
 

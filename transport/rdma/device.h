@@ -33,6 +33,14 @@ struct vc__device_counted {
     uint64_t receive, receive_limit, send, send_limit;
 };
 
+/* One that uses a device without a QP in its table, and is told when the device
+ * is doomed. It adds itself to device->watchers. */
+struct vc__device_watcher {
+    struct cds_list_head node;
+    /* On the holder, in the loop of the engine; may not remove itself. */
+    void (*doomed)(struct vc__device_watcher *w);
+};
+
 struct vc__device {
     struct vc__engine *engine;
     struct cds_list_head node; /* in the list of the engine's devices */
@@ -73,6 +81,7 @@ struct vc__device {
      * user may take it, and it is freed when there are no users left. */
     unsigned users;
     bool doomed;
+    struct cds_list_head watchers;
     struct vc__task bury;
 };
 

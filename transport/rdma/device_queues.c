@@ -77,8 +77,9 @@ device_make(struct vc__device *d, size_t memory)
     status = queues_make(d);
     if (status != VC_OK)
         return status;
-    vc__buffers_init(&d->receive, d->pd, "receive", memory / 4 * 3);
-    vc__buffers_init(&d->send, d->pd, "send", memory / 4);
+    vc__buffers_init(&d->receive, d->pd, "receive", VC__BUFFER_SIZE,
+                     memory / 4 * 3);
+    vc__buffers_init(&d->send, d->pd, "send", VC__BUFFER_SIZE, memory / 4);
     return VC_OK;
 }
 
@@ -93,6 +94,7 @@ vc__device_open(struct ibv_device *device, size_t memory, unsigned warm)
     }
     CDS_INIT_LIST_HEAD(&d->node);
     CDS_INIT_LIST_HEAD(&d->bury.node);
+    CDS_INIT_LIST_HEAD(&d->watchers);
     vc__qp_cache_init(&d->warm, warm);
     /* A context of our own: its asynchronous events go to this engine alone,
      * and it is closed with the device, while librdmacm keeps its own open. */

@@ -73,7 +73,9 @@ listen_on_event(struct vc__rdma_handler *h, const struct vc__rdma_event *ev)
 
     /* The id of a request inherits our context until it is accepted. Other
      * events of that id are ignored: accepting it fails then. */
-    if (ev->type == RDMA_CM_EVENT_CONNECT_REQUEST)
+    if (ev->type == RDMA_CM_EVENT_CONNECT_REQUEST && r->request != NULL)
+        r->request(&r->ear, ev);
+    else if (ev->type == RDMA_CM_EVENT_CONNECT_REQUEST)
         rdma_on_request(&r->ear, ev);
     else if (ev->type == RDMA_CM_EVENT_DEVICE_REMOVAL &&
              atomic_load(&r->open) && ev->id == r->id)

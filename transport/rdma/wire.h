@@ -39,6 +39,8 @@ struct vc__rdma_ear {
     struct rdma_cm_id *id; /* NULL also after a removal of its device */
     uint16_t port;
     atomic_bool open; /* id and port are set, and the holder may use them */
+    /* Takes a request in place of the listener: of datagrams. NULL: none. */
+    void (*request)(struct vc__ear *ear, const struct vc__rdma_event *ev);
 };
 
 /* The wire of RDMA that has this head. For the operations, on their threads. */
@@ -77,6 +79,11 @@ void vc__rdma_take(struct vc__wire *w, const struct vc__incoming *in);
 enum vc_status vc__rdma_accept(struct vc__wire *w, const void *data,
                                size_t len);
 enum vc_status vc__rdma_confirm(struct vc__wire *w);
+
+/* Sets the thread's error when dial() cannot resolve the address; returns its
+ * status. Errors of the source address are returned at once, not as an event.
+ * Called by both dials, of connections and of datagrams. */
+enum vc_status vc__rdma_fail_resolve(struct vc__wire *w, int err);
 
 /* ask.c. Called by rpc/probe.c on the program's thread, which it blocks. VC_OK:
  * the peer's host has answered, and *out is filled in. Otherwise *out has what

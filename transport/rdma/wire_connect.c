@@ -25,11 +25,8 @@ wire_connect_fail_errno(struct vc__wire *w, const char *what, int err)
     return vc__error_raise(&error);
 }
 
-/* Sets the thread's error when dial() cannot resolve the address; returns its
- * status. Errors of the source address are returned at once, not as an
- * event. */
-static enum vc_status
-fail_resolve(struct vc__wire *w, int err)
+enum vc_status
+vc__rdma_fail_resolve(struct vc__wire *w, int err)
 {
     char source[VC__ADDR_TEXT];
 
@@ -204,7 +201,7 @@ vc__rdma_dial(struct vc__wire *w, uint32_t timeout_ms)
         source = NULL;
     err = vc__rdma_errno(rdma_resolve_addr(
         r->id, source, (struct sockaddr *)&w->peer, (int)r->resolve_ms));
-    return err == 0 ? VC_OK : fail_resolve(w, err);
+    return err == 0 ? VC_OK : vc__rdma_fail_resolve(w, err);
 }
 
 /* For vc__rdma_hello() and rdma_accept_send(): the parameters of a request and
