@@ -235,8 +235,9 @@ is_neighbour(const struct fake__id *k)
 {
     const struct fake_host *own = fake__id_device(k);
 
-    return k->remote != NULL && (k->remote == own || k->remote->removed ||
-                                 own->removed || fake__reaches(own, k->remote));
+    return k->remote != NULL &&
+           (k->remote == own || k->remote->removed || own->removed ||
+            fake__reach_each_other(own, k->remote));
 }
 
 /* Called by rdma_resolve_addr(). */

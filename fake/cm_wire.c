@@ -87,7 +87,8 @@ message_send(struct fake__message *m)
         return;
     if (fate.alter)
         message_alter(m);
-    fake__after(message_delay(m) + fate.delay, fake__wire_arrive, m, 0);
+    fake__path_send(m->from_host, m->to_host, message_delay(m) + fate.delay,
+                    fake__wire_arrive, m, 0);
 }
 
 /* Called by fake__wire_answer() and message_of(). */
@@ -260,7 +261,7 @@ neighbour_gone(void *obj, uint64_t round)
     struct fake__id *id = obj;
 
     if (id->round == round && !id->destroyed &&
-        !fake__reaches(fake__id_device(id), id->remote))
+        !fake__reach_each_other(fake__id_device(id), id->remote))
         fake__cm_tell(id, RDMA_CM_EVENT_UNREACHABLE, -ETIMEDOUT);
 }
 
@@ -269,7 +270,7 @@ static void
 neighbour_watch(struct fake__id *id)
 {
     if (id->state == FAKE__REQ_SENT && !id->remote->removed &&
-        !fake__reaches(fake__id_device(id), id->remote))
+        !fake__reach_each_other(fake__id_device(id), id->remote))
         fake__after(NEIGHBOUR_GONE, neighbour_gone, id, id->round);
 }
 

@@ -127,6 +127,8 @@ enum fake_deed {
     FAKE_DELAY, /* it is delayed by so many microseconds */
     FAKE_FLUSH, /* its QP moves to ERR now; rdma_cm lines have none */
     FAKE_ALTER, /* a byte of the private data is changed */
+    FAKE_TWICE, /* this packet of an RC QP arrives twice, so many microseconds
+                 * apart */
 };
 void fake_rule(const char *text, unsigned nth, enum fake_deed deed,
                uint64_t us);
@@ -142,6 +144,33 @@ void fake_port_set(struct fake_host *host, bool up);
 
 /* fake_wire_cut - lets nothing pass between two hosts, without notification. */
 void fake_wire_cut(struct fake_host *a, struct fake_host *b, bool cut);
+
+/* fake_path_cut - the same in one direction: what `from` sends does not reach
+ * `to`. In the other direction requests arrive, but their acknowledgements are
+ * lost. */
+void fake_path_cut(struct fake_host *from, struct fake_host *to, bool cut);
+
+/* fake_path_clog - holds what `from` sends to `to`, packets and messages of
+ * rdma_cm, while clogged. Afterwards all of it arrives, in the order of
+ * sending. The timers of the senders go on: what they send again is held, too.
+ * Addresses are resolved as before. */
+void fake_path_clog(struct fake_host *from, struct fake_host *to, bool clogged);
+
+/* fake_path_duplicate - has one in so many packets of RC QPs on this path arrive
+ * twice, by chance; 0: none. */
+void fake_path_duplicate(struct fake_host *from, struct fake_host *to,
+                         unsigned one_in);
+
+/* What has occurred on a path since the world began. */
+struct fake_path_counts {
+    unsigned held;       /* packets and messages, by a clog */
+    unsigned duplicated; /* packets that the path delivered twice */
+    unsigned dropped;    /* packets that the device at its end dropped: it had
+                          * received their PSN before, by the path's fault or
+                          * because the sender had sent them again */
+};
+void fake_path_count(const struct fake_host *from, const struct fake_host *to,
+                     struct fake_path_counts *out);
 
 /* fake_device_remove - like `rdma link delete`. */
 void fake_device_remove(struct fake_host *host);

@@ -1,9 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Hosts, their addresses, and the wires between them. Static functions run on
- * the thread of their caller: one thread of the world runs at a time
- * (world.h). */
+ * Hosts, their addresses, ports and devices. Static functions run on the thread
+ * of their caller: one thread of the world runs at a time (world.h). */
 #include <arpa/inet.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,12 +11,6 @@
 
 #define FIRST_PORT 40000
 #define READS_MAX  128 /* max_qp_rd_atom of rxe */
-
-/* Wires that are cut: pairs of hosts. */
-struct cut {
-    const struct fake_host *a, *b;
-    struct cut *next;
-};
 
 /* Called by fake_host_new() and fake_device_new(). */
 static struct fake_host *
@@ -133,7 +126,7 @@ fake__gid_of(const struct fake_host *host, union ibv_gid *gid)
     memcpy(gid->raw + 12, &v4->sin_addr, 4);
 }
 
-/* Called by qp_at(), peer_of() and passes() (qp_wire.c). */
+/* Called by most functions of qp_wire.c. */
 struct fake_host *
 fake__host_of_gid(const union ibv_gid *gid)
 {
@@ -147,42 +140,7 @@ fake__host_of_gid(const union ibv_gid *gid)
     return NULL;
 }
 
-/* --- wires ------------------------------------------------------------- */
-
-/* Called by fake__reaches() and fake_wire_cut(). */
-static struct cut **
-cut_find(const struct fake_host *a, const struct fake_host *b)
-{
-    struct cut **c = (struct cut **)&fake__world.cuts;
-
-    while (*c != NULL && !((*c)->a == a && (*c)->b == b) &&
-           !((*c)->a == b && (*c)->b == a))
-        c = &(*c)->next;
-    return c;
-}
-
-/* Called in cm.c, cm_peer.c, cm_wire.c and qp_wire.c. */
-bool
-fake__reaches(const struct fake_host *from, const struct fake_host *to)
-{
-    return to != NULL && !from->removed && !to->removed && from->port_up &&
-           to->port_up && *cut_find(from, to) == NULL;
-}
-
-void
-fake_wire_cut(struct fake_host *a, struct fake_host *b, bool cut)
-{
-    FAKE_CALL_SAFE("fake_wire_cut");
-    struct cut **c = cut_find(a, b);
-
-    if (!cut && *c != NULL) {
-        *c = (*c)->next;
-    } else if (cut && *c == NULL) {
-        *c = fake__alloc(sizeof **c);
-        (*c)->a = a;
-        (*c)->b = b;
-    }
-}
+/* --- ports and devices ------------------------------------------------- */
 
 void
 fake_port_set(struct fake_host *host, bool up)

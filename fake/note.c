@@ -90,6 +90,9 @@ rule_apply(struct rule *r, struct fake__fate *fate)
     fate->drop |= r->deed == FAKE_DROP;
     fate->flush |= r->deed == FAKE_FLUSH;
     fate->alter |= r->deed == FAKE_ALTER;
+    fate->twice |= r->deed == FAKE_TWICE;
+    if (r->deed == FAKE_TWICE)
+        fate->again = r->us * FAKE__US;
     if (r->deed == FAKE_DELAY)
         fate->delay += r->us * FAKE__US;
 }

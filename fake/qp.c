@@ -130,7 +130,8 @@ engine_stop(struct fake__qp *qp)
 {
     qp->epoch++;
     qp->out = NULL;
-    qp->busy = qp->stuck = false;
+    qp->busy = qp->stuck = qp->waits = false;
+    qp->timer++;
     qp->ack_at = 0;
 }
 
@@ -304,6 +305,16 @@ attributes_set(struct ibv_qp_attr *to, const struct ibv_qp_attr *from, int mask)
 #undef SET
 }
 
+/* Called by ibv_modify_qp(). */
+static void
+psns_set(struct fake__qp *qp, int mask)
+{
+    if (mask & IBV_QP_RQ_PSN)
+        qp->expected = qp->attr.rq_psn & 0xffffff;
+    if (mask & IBV_QP_SQ_PSN)
+        qp->next_psn = qp->attr.sq_psn & 0xffffff;
+}
+
 int
 ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 {
@@ -324,6 +335,7 @@ ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
         if (fake__context_err(q->obj.context) != 0)
             return EIO;
         attributes_set(&q->attr, attr, mask);
+        psns_set(q, mask);
         q->attr.qp_state = to;
     }
     qp->state = to;

@@ -11,10 +11,11 @@
 
 /* --- memory ------------------------------------------------------------ */
 
-/* Called by receive_fill(), write_carry(), read_carry() and atomic_carry(). */
-static void
-copy(struct fake__piece *to, size_t n_to, struct fake__piece *from,
-     size_t n_from)
+/* Called by receive_fill(), write_carry(), read_carry(), atomic_carry() and
+ * fake__wire_answered() (qp_wire.c). */
+void
+fake__pieces_copy(struct fake__piece *to, size_t n_to, struct fake__piece *from,
+                  size_t n_from)
 {
     while (n_to > 0 && n_from > 0) {
         size_t n = to->length < from->length ? to->length : from->length;
@@ -97,7 +98,7 @@ receive_fill(struct fake__qp *peer, struct fake__wqe *r,
         receive_fail(peer, r, fake__protection());
         return IBV_WC_REM_OP_ERR;
     }
-    copy(to, r->n_sge, from, n);
+    fake__pieces_copy(to, r->n_sge, from, n);
     return IBV_WC_SUCCESS;
 }
 
@@ -182,7 +183,7 @@ write_carry(struct fake__qp *qp, struct fake__qp *peer, struct fake__wqe *w,
         return refuse_access(peer, IBV_ACCESS_REMOTE_WRITE);
     if (imm && !has_receive(peer))
         return FAKE__NOT_READY;
-    copy(&to, 1, own, n);
+    fake__pieces_copy(&to, 1, own, n);
     if (imm)
         receive_done(peer, receive_take(peer), w, IBV_WC_RECV_RDMA_WITH_IMM,
                      w->length, qp->number);
@@ -201,7 +202,7 @@ read_carry(struct fake__qp *peer, struct fake__wqe *w, struct fake__piece *own,
     if (!fake__remote_piece(peer, w->rkey, w->remote_addr, w->length,
                             IBV_ACCESS_REMOTE_READ, &from))
         return refuse_access(peer, IBV_ACCESS_REMOTE_READ);
-    copy(own, n, &from, 1);
+    fake__pieces_copy(own, n, &from, 1);
     return IBV_WC_SUCCESS;
 }
 
@@ -226,11 +227,11 @@ atomic_carry(struct fake__qp *peer, struct fake__wqe *w,
         after = w->swap;
     memcpy(at.at, &after, 8);
     old = (struct fake__piece){(uint8_t *)&before, 8};
-    copy(own, n, &old, 1);
+    fake__pieces_copy(own, n, &old, 1);
     return IBV_WC_SUCCESS;
 }
 
-/* Called by rc_carry() (qp_wire.c). */
+/* Called by repeated() and fake__request_take() (packet.c). */
 enum ibv_wc_status
 fake__respond(struct fake__qp *qp, struct fake__qp *peer, struct fake__wqe *w,
               struct fake__piece *own, size_t n)
@@ -278,7 +279,7 @@ grh_of(const struct fake__qp *qp, const struct fake__wqe *w)
     return grh;
 }
 
-/* Called by ud_carry() (qp_wire.c). */
+/* Called by fake__wire_datagram() (qp_wire.c). */
 void
 fake__respond_datagram(struct fake__qp *qp, struct fake__qp *peer,
                        struct fake__wqe *w, struct fake__piece *own, size_t n)

@@ -5,6 +5,8 @@
  * (the responder is in qp_respond.c). The completion follows when the
  * acknowledgement has come. Rules may do anything while a line is noted, so the
  * state of a QP from before is valid afterwards only if its epoch is the same.
+ * Where a path is cut, clogged or repeats, copies of requests travel instead
+ * (packet.c), and later ones follow before the first one is answered.
  * Static functions run on the thread of their caller: one thread of the world
  * runs at a time (world.h). */
 #include <string.h>
@@ -25,7 +27,7 @@ fake_see(fake_see_send *send, void *arg)
     see.arg = arg;
 }
 
-/* Called by fake__qp_sent() (qp.c) and passes(). */
+/* Called by fake__qp_sent() (qp.c) and note(). */
 const char *
 fake__op_name(enum ibv_wr_opcode opcode)
 {
@@ -48,6 +50,8 @@ fake__op_name(enum ibv_wr_opcode opcode)
 /* --- the engine -------------------------------------------------------- */
 
 static void carry_out(struct fake__qp *qp);
+static void lost(struct fake__qp *qp);
+static void run_ahead(void *obj, uint64_t timer);
 
 /* Called by most functions of this file. */
 static bool
@@ -77,12 +81,25 @@ step_after(struct fake__qp *qp, uint64_t delay)
     fake__after(delay, step, qp, qp->epoch);
 }
 
+/* While `out` flies, later sends follow it. Called by fake__wire_kick(),
+ * finish(), rc_carry() and run_ahead(). */
+static void
+ahead_after(struct fake__qp *qp)
+{
+    if (qp->ahead == qp->timer)
+        return;
+    qp->ahead = qp->timer;
+    fake__after(BETWEEN_SENDS, run_ahead, qp, qp->timer);
+}
+
 /* Called by send_post() (qp_post.c). */
 void
 fake__wire_kick(struct fake__qp *qp)
 {
     if (!qp->busy && !qp->stuck)
         step_after(qp, fake__latency());
+    else if (qp->waits && qp->out->flies)
+        ahead_after(qp);
 }
 
 /* fake__after() runs it later for finish(), on any thread. */
@@ -117,37 +134,45 @@ finish(struct fake__qp *qp, enum ibv_wc_status status, uint64_t delay)
     qp->out = qp->out->next;
     qp->stuck = status != IBV_WC_SUCCESS;
     fake__after(at - fake__world.now, acknowledged, qp, qp->epoch);
-    if (!qp->stuck && qp->out != NULL)
+    if (qp->stuck || qp->out == NULL)
+        return;
+    if (qp->out->flies) {
+        lost(qp);
+        ahead_after(qp);
+    } else {
         step_after(qp, BETWEEN_SENDS);
+    }
 }
 
 /* --- retries ----------------------------------------------------------- */
 
 /* fake__after() runs it later for lost(), on any thread. */
 static void
-timed_out(void *obj, uint64_t epoch)
+timed_out(void *obj, uint64_t timer)
 {
     struct fake__qp *qp = obj;
     bool for_ever = fake__rxe() && qp->attr.retry_cnt == 7;
 
-    if (!current(qp, epoch))
+    if (qp->obj.dead || qp->timer != timer)
         return;
-    qp->busy = false;
+    qp->busy = qp->waits = false;
     if (!for_ever && qp->out->tries++ >= qp->attr.retry_cnt)
         finish(qp, IBV_WC_RETRY_EXC_ERR, 0);
     else
         carry_out(qp);
 }
 
-/* A packet was lost. A timeout of 0 means no timeout: no retry follows. Called
- * by passes() and rc_carry(). */
+/* There is no answer so far: a packet was lost, or is on its way. A timeout of
+ * 0 means no timeout: no retry follows. Called by most functions of this
+ * file. */
 static void
 lost(struct fake__qp *qp)
 {
-    qp->busy = true;
+    qp->busy = qp->waits = true;
+    qp->timer++;
     if (qp->attr.timeout != 0)
         fake__after(UINT64_C(4096) << qp->attr.timeout, timed_out, qp,
-                    qp->epoch);
+                    qp->timer);
 }
 
 /* Called by not_ready(). */
@@ -163,21 +188,22 @@ rnr_delay(unsigned timer)
     return hundredths[timer] * 10 * FAKE__US;
 }
 
-/* Called by rc_carry(). */
+/* Called by answer_take(). */
 static void
-not_ready(struct fake__qp *qp, const struct fake__qp *peer)
+not_ready(struct fake__qp *qp, unsigned timer)
 {
     struct fake__wqe *w = qp->out;
 
     if (qp->attr.rnr_retry != 7 && w->rnr_tries++ >= qp->attr.rnr_retry)
         finish(qp, IBV_WC_RNR_RETRY_EXC_ERR, fake__latency());
     else
-        step_after(qp, rnr_delay(peer->attr.min_rnr_timer));
+        step_after(qp, rnr_delay(timer));
 }
 
 /* --- the sender's memory ----------------------------------------------- */
 
-/* Called by own_pieces() and check_own(). */
+/* Called by own_pieces(), check_own(), fake__wire_answered() and
+ * may_run_ahead(). */
 static bool
 writes_here(enum ibv_wr_opcode opcode)
 {
@@ -186,7 +212,7 @@ writes_here(enum ibv_wr_opcode opcode)
 }
 
 /* Finds the sender's memory. Returns the number of pieces, or -1. Called by
- * carry_out(). */
+ * carry_out(), fake__wire_answered(), may_run_ahead() and run_ahead(). */
 static int
 own_pieces(struct fake__qp *qp, struct fake__wqe *w, struct fake__piece *pieces)
 {
@@ -203,14 +229,14 @@ own_pieces(struct fake__qp *qp, struct fake__wqe *w, struct fake__piece *pieces)
 
 /* --- the requester ----------------------------------------------------- */
 
-/* Called by passes(). */
+/* Called by note(), rc_carry(), may_run_ahead() and run_ahead(). */
 static const union ibv_gid *
 gid_to(const struct fake__qp *qp, const struct fake__wqe *w)
 {
     return qp->type == IBV_QPT_UD ? &w->dgid : &qp->attr.ah_attr.grh.dgid;
 }
 
-/* Called by peer_of() and ud_carry(). */
+/* Called by fake__wire_peer() and fake__wire_datagram(). */
 static struct fake__qp *
 qp_at(struct fake__qp *qp, const union ibv_gid *gid, uint32_t number)
 {
@@ -226,12 +252,11 @@ qp_at(struct fake__qp *qp, const union ibv_gid *gid, uint32_t number)
     return peer;
 }
 
-/* Called by rc_carry(). */
-static struct fake__qp *
-peer_of(struct fake__qp *qp)
+/* Called by rc_carry() and arrive() (packet.c). */
+struct fake__qp *
+fake__wire_peer(struct fake__qp *qp, const union ibv_gid *gid, uint32_t number)
 {
-    struct fake__qp *peer =
-        qp_at(qp, &qp->attr.ah_attr.grh.dgid, qp->attr.dest_qp_num);
+    struct fake__qp *peer = qp_at(qp, gid, number);
 
     if (peer == NULL || peer->attr.dest_qp_num != qp->number ||
         fake__host_of_gid(&peer->attr.ah_attr.grh.dgid) != qp->device->host)
@@ -240,7 +265,7 @@ peer_of(struct fake__qp *qp)
 }
 
 /* Shows the send's current bytes to the function of fake_see(). Called by
- * passes(). */
+ * note(). */
 static void
 show(struct fake__qp *qp, const struct fake__wqe *w, const char *to)
 {
@@ -259,27 +284,40 @@ show(struct fake__qp *qp, const struct fake__wqe *w, const char *to)
     see.send(qp->obj.context->process->name, to, bytes, w->length, see.arg);
 }
 
+/* Notes the send. False if the QP did not survive what rules did. Called by
+ * passes() and run_ahead(). */
+static bool
+note(struct fake__qp *qp, struct fake__wqe *w, struct fake__fate *fate)
+{
+    const struct fake_host *to = fake__host_of_gid(gid_to(qp, w));
+    uint64_t epoch = qp->epoch;
+
+    w->noted = true;
+    qp->busy = true; /* a rule may post */
+    show(qp, w, to == NULL ? "nowhere" : to->name);
+    *fate = fake__note(
+        "%s qp %u: %s %u B -> %s", qp->obj.context->process->name, qp->number,
+        fake__op_name(w->opcode), w->length, to == NULL ? "nowhere" : to->name);
+    if (fate->flush)
+        fake__qp_error(qp);
+    /* A process killed at this moment has not sent it. */
+    if (!current(qp, epoch) || qp->obj.context->process->doomed)
+        return false;
+    w->twice = fate->twice;
+    w->again = fate->again;
+    return true;
+}
+
 /* Notes the send once for each time that it is sent. True if it is sent now.
  * Called by carry_out(). */
 static bool
 passes(struct fake__qp *qp, struct fake__wqe *w)
 {
-    const struct fake_host *to = fake__host_of_gid(gid_to(qp, w));
-    uint64_t epoch = qp->epoch;
     struct fake__fate fate;
 
     if (w->noted)
         return true;
-    w->noted = true;
-    qp->busy = true; /* a rule may post */
-    show(qp, w, to == NULL ? "nowhere" : to->name);
-    fate = fake__note("%s qp %u: %s %u B -> %s", qp->obj.context->process->name,
-                      qp->number, fake__op_name(w->opcode), w->length,
-                      to == NULL ? "nowhere" : to->name);
-    if (fate.flush)
-        fake__qp_error(qp);
-    /* A process killed at this moment has not sent it. */
-    if (!current(qp, epoch) || qp->obj.context->process->doomed)
+    if (!note(qp, w, &fate))
         return false;
     qp->busy = false;
     if (fate.lose || fate.drop) {
@@ -295,7 +333,7 @@ passes(struct fake__qp *qp, struct fake__wqe *w)
     return fate.delay == 0;
 }
 
-/* Called by carry_out(). */
+/* Called by may_run_ahead() and carry_out(). */
 static enum ibv_wc_status
 check_own(const struct fake__qp *qp, const struct fake__wqe *w, int n)
 {
@@ -311,29 +349,132 @@ check_own(const struct fake__qp *qp, const struct fake__wqe *w, int n)
     return IBV_WC_SUCCESS;
 }
 
+/* Called by rc_carry() and fake__wire_answered(). */
+static void
+answer_take(struct fake__qp *qp, enum ibv_wc_status status, unsigned rnr_timer)
+{
+    qp->busy = false;
+    if (status == FAKE__LOST)
+        lost(qp);
+    else if (status == FAKE__NOT_READY)
+        not_ready(qp, rnr_timer);
+    else
+        finish(qp, status, fake__latency());
+}
+
 /* Called by carry_out(). */
 static void
 rc_carry(struct fake__qp *qp, struct fake__wqe *w, struct fake__piece *own,
          size_t n)
 {
-    struct fake__qp *peer = peer_of(qp);
+    struct fake_host *to = fake__host_of_gid(gid_to(qp, w));
+    struct fake__qp *peer;
     uint64_t epoch = qp->epoch;
     enum ibv_wc_status status;
 
     w->noted = false; /* note again if sent again */
+    fake__psn_take(qp, w);
+    if (to != NULL && (w->twice || !fake__path_plain(qp->device->host, to))) {
+        w->flies = qp->flew = true;
+        fake__packet_send(qp, w, to, own, n);
+        lost(qp);
+        ahead_after(qp);
+        return;
+    }
+    peer = fake__wire_peer(qp, gid_to(qp, w), qp->attr.dest_qp_num);
     if (peer == NULL) {
         lost(qp);
         return;
     }
     qp->busy = true; /* a rule may post */
-    status = fake__respond(qp, peer, w, own, n);
-    if (!current(qp, epoch))
+    status = fake__request_take(qp, peer, w, own, n);
+    if (current(qp, epoch))
+        answer_take(qp, status, peer->attr.min_rnr_timer);
+}
+
+/* Called by answered() (packet.c). */
+void
+fake__wire_answered(struct fake__qp *qp, uint64_t epoch, uint32_t psn,
+                    const struct fake__answer *answer, struct fake__piece *data)
+{
+    struct fake__piece own[FAKE__MAX_SGE];
+    struct fake__wqe *w = qp->out;
+    int n;
+
+    if (!current(qp, epoch) || !qp->waits || !w->sent || w->psn != psn)
+        return; /* the answer to another copy came first */
+    qp->waits = false;
+    qp->timer++;
+    n = writes_here(w->opcode) ? own_pieces(qp, w, own) : 0;
+    if (n > 0 && answer->status == IBV_WC_SUCCESS)
+        fake__pieces_copy(own, (size_t)n, data, 1);
+    answer_take(qp, answer->status, answer->rnr_timer);
+}
+
+/* Called by run_ahead(). */
+static bool
+may_run_ahead(struct fake__qp *qp, struct fake__wqe *w)
+{
+    const struct fake_host *to = fake__host_of_gid(gid_to(qp, w));
+    struct fake__piece own[FAKE__MAX_SGE];
+
+    if (w->opcode == IBV_WR_LOCAL_INV || w->opcode == IBV_WR_BIND_MW ||
+        writes_here(w->opcode) || to == NULL ||
+        fake__path_plain(qp->device->host, to))
+        return false;
+    return check_own(qp, w, own_pieces(qp, w, own)) == IBV_WC_SUCCESS;
+}
+
+/* What was sent after this one is sent again, too. Called by carry_out(). */
+static void
+fly_again(struct fake__qp *qp)
+{
+    if (!qp->flew)
         return;
-    qp->busy = false;
-    if (status == FAKE__NOT_READY)
-        not_ready(qp, peer);
-    else
-        finish(qp, status, fake__latency());
+    for (struct fake__wqe *w = qp->out; w != NULL; w = w->next)
+        w->flies = false;
+    qp->flew = false;
+}
+
+/* Returns the first send that does not fly. Called by run_ahead(). */
+static struct fake__wqe *
+grounded(const struct fake__qp *qp)
+{
+    struct fake__wqe *w = qp->out;
+
+    while (w != NULL && w->flies)
+        w = w->next;
+    return w;
+}
+
+/* Sends one more while answers are awaited, as adapters do. READs and atomic
+ * operations wait until it is their turn. The answers come in order: what is
+ * lost is sent again with all that followed it. fake__after() runs it later for
+ * ahead_after(), on any thread. */
+static void
+run_ahead(void *obj, uint64_t timer)
+{
+    struct fake__piece own[FAKE__MAX_SGE];
+    struct fake__qp *qp = obj;
+    struct fake_host *to;
+    struct fake__fate fate;
+    struct fake__wqe *w;
+    int n;
+
+    if (qp->obj.dead || qp->timer != timer || !qp->waits)
+        return;
+    qp->ahead = 0;
+    w = grounded(qp);
+    if (w == NULL || !may_run_ahead(qp, w) || !note(qp, w, &fate))
+        return;
+    w->noted = false;
+    w->flies = true;
+    fake__psn_take(qp, w);
+    to = fake__host_of_gid(gid_to(qp, w));
+    n = own_pieces(qp, w, own);
+    if (!fate.lose && !fate.drop)
+        fake__packet_send(qp, w, to, own, (size_t)n);
+    ahead_after(qp);
 }
 
 /* Called by carry_out(). */
@@ -354,22 +495,34 @@ local_carry(struct fake__qp *qp, struct fake__wqe *w)
 
 /* --- datagrams --------------------------------------------------------- */
 
+/* Called by ud_carry() and datagram_arrive() (packet.c). */
+void
+fake__wire_datagram(struct fake__qp *qp, struct fake__wqe *w,
+                    struct fake__piece *own, size_t n)
+{
+    struct fake__qp *peer = qp_at(qp, &w->dgid, w->remote_qpn);
+
+    if (peer != NULL)
+        fake__respond_datagram(qp, peer, w, own, n);
+}
+
 /* Called by carry_out(). */
 static void
 ud_carry(struct fake__qp *qp, struct fake__wqe *w, struct fake__piece *own,
          size_t n)
 {
+    struct fake_host *to = fake__host_of_gid(&w->dgid);
     uint64_t epoch = qp->epoch;
-    struct fake__qp *peer;
 
     if (w->length > FAKE__MTU && !fake__rxe()) {
         finish(qp, IBV_WC_LOC_LEN_ERR, 0);
         return;
     }
     qp->busy = true; /* a rule may post */
-    peer = qp_at(qp, &w->dgid, w->remote_qpn);
-    if (peer != NULL)
-        fake__respond_datagram(qp, peer, w, own, n);
+    if (to != NULL && fake__path_clogged(qp->device->host, to))
+        fake__datagram_hold(qp, w, to, own, n);
+    else
+        fake__wire_datagram(qp, w, own, n);
     if (!current(qp, epoch))
         return;
     qp->busy = false;
@@ -385,6 +538,7 @@ carry_out(struct fake__qp *qp)
     enum ibv_wc_status status;
     int n;
 
+    fly_again(qp);
     if (w->opcode == IBV_WR_LOCAL_INV || w->opcode == IBV_WR_BIND_MW) {
         local_carry(qp, w);
         return;

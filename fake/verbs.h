@@ -199,6 +199,11 @@ struct fake__wqe {
     uint8_t *data; /* inline */
     uint32_t data_size;
     bool noted;
+    bool sent;    /* it has its psn */
+    bool flies;   /* as a packet, and no answer has come */
+    bool twice;   /* it arrives twice, the second time `again` ns later */
+    uint32_t psn; /* of an RC request */
+    uint64_t again;
     unsigned tries, rnr_tries;
     enum ibv_wc_status status;
 };
@@ -304,6 +309,15 @@ struct fake__qp {
     struct fake__wqe *out;
     bool busy, stuck;
     uint64_t epoch, ack_at;
+    /* `out` was sent or lost, and waits for an answer until the timer of this
+     * number. */
+    bool waits, flew; /* flew: a send flies, or has */
+    uint64_t timer;
+    uint64_t ahead; /* timer while run_ahead() is scheduled */
+    /* PSNs: of the next send, and of the next request that is carried out; the
+     * result of the last atomic operation of the peer. */
+    uint32_t next_psn, expected;
+    uint64_t replay;
 };
 
 struct fake__qp_handle {
@@ -332,6 +346,7 @@ const char *fake__op_name(enum ibv_wr_opcode opcode);
 /* Carries out the work request at the peer; own is the sender's memory. Returns
  * the sender's status, or FAKE__NOT_READY if there was no receive. */
 #define FAKE__NOT_READY ((enum ibv_wc_status) - 1)
+#define FAKE__LOST      ((enum ibv_wc_status) - 2)
 enum ibv_wc_status fake__respond(struct fake__qp *qp, struct fake__qp *peer,
                                  struct fake__wqe *w, struct fake__piece *own,
                                  size_t n);
@@ -340,5 +355,46 @@ void fake__respond_datagram(struct fake__qp *qp, struct fake__qp *peer,
                             size_t n);
 /* The status for a forbidden access to the sender's own memory. */
 enum ibv_wc_status fake__protection(void);
+/* Copies bytes; changes both arrays of pieces. */
+void fake__pieces_copy(struct fake__piece *to, size_t n_to,
+                       struct fake__piece *from, size_t n_from);
+
+/* --- packets ----------------------------------------------------------- */
+
+/* Gives the request of an RC QP its PSN, unless it has one. */
+void fake__psn_take(struct fake__qp *qp, struct fake__wqe *w);
+/* fake__respond(), if it is the turn of the request's PSN. A PSN that was
+ * carried out before changes nothing. FAKE__LOST: an earlier one is missing,
+ * and there is no answer. */
+enum ibv_wc_status fake__request_take(struct fake__qp *qp,
+                                      struct fake__qp *peer,
+                                      struct fake__wqe *w,
+                                      struct fake__piece *own, size_t n);
+
+/* Sends a copy of the request along a path that is not plain. The answer goes
+ * to fake__wire_answered(). */
+void fake__packet_send(struct fake__qp *qp, const struct fake__wqe *w,
+                       struct fake_host *to, const struct fake__piece *own,
+                       size_t n);
+/* Keeps a copy of the datagram until the path is not clogged any more. */
+void fake__datagram_hold(struct fake__qp *qp, const struct fake__wqe *w,
+                         struct fake_host *to, const struct fake__piece *own,
+                         size_t n);
+
+struct fake__answer {
+    enum ibv_wc_status status;
+    unsigned rnr_timer; /* of the peer, if it was not ready */
+};
+/* An answer to the QP's request with this PSN arrives; `data`: what a READ or an
+ * atomic operation reads. */
+void fake__wire_answered(struct fake__qp *qp, uint64_t epoch, uint32_t psn,
+                         const struct fake__answer *answer,
+                         struct fake__piece *data);
+/* The QP to which an RC QP's packets to this address go; NULL: none. */
+struct fake__qp *fake__wire_peer(struct fake__qp *qp, const union ibv_gid *gid,
+                                 uint32_t number);
+/* A datagram arrives. */
+void fake__wire_datagram(struct fake__qp *qp, struct fake__wqe *w,
+                         struct fake__piece *own, size_t n);
 
 #endif

@@ -60,6 +60,7 @@ struct fake_process {
     struct fake_process *next;
 };
 
+struct path;
 struct fake__task; /* a thread */
 
 extern struct fake__world {
@@ -70,7 +71,7 @@ extern struct fake__world {
     uint64_t fingerprint;
     struct fake_host *hosts;
     struct fake_process *processes;
-    void *cuts; /* host.c */
+    struct path *paths; /* path.c */
 } fake__world;
 
 /* The process of the calling thread; NULL for a thread outside the world. */
@@ -94,6 +95,23 @@ uint64_t fake__latency(void);
 /* True if packets can pass from one host to the other now. Within one host:
  * while its device is present and its port is up. */
 bool fake__reaches(const struct fake_host *from, const struct fake_host *to);
+bool fake__reach_each_other(const struct fake_host *a,
+                            const struct fake_host *b);
+bool fake__path_clogged(const struct fake_host *from,
+                        const struct fake_host *to);
+/* True unless a path between the two, in either direction, is cut or clogged or
+ * delivers packets twice. */
+bool fake__path_plain(const struct fake_host *from, const struct fake_host *to);
+/* True if the next packet arrives twice. */
+bool fake__path_repeats(const struct fake_host *from,
+                        const struct fake_host *to);
+struct fake_path_counts *fake__path_counts(const struct fake_host *from,
+                                           const struct fake_host *to);
+/* Like fake__after(), for what is sent along a path: while the path is clogged,
+ * it is held. */
+void fake__path_send(const struct fake_host *from, const struct fake_host *to,
+                     uint64_t delay, void (*fn)(void *obj, uint64_t n),
+                     void *obj, uint64_t n);
 
 /* Iterates over the devices of a host; NULL after the last. */
 struct fake_host *fake__device_next(const struct fake_host *device);
@@ -149,8 +167,8 @@ void fake__after(uint64_t delay, void (*fn)(void *obj, uint64_t n), void *obj,
 /* --- the trace and its rules ------------------------------------------- */
 
 struct fake__fate {
-    bool lose, drop, flush, alter;
-    uint64_t delay; /* ns */
+    bool lose, drop, flush, alter, twice;
+    uint64_t delay, again; /* ns; `again`: until it arrives once more */
 };
 
 /* Notes an event, "client qp 17: SEND 64 B -> server". Must be called before

@@ -227,11 +227,15 @@ pair_open(struct pair *p, const struct wish *wish)
 bool
 pair_resolve(struct pair *p)
 {
-    struct sockaddr_in addr = address(p->port);
+    struct sockaddr_in addr = address(p->port), from = address(0);
+    struct sockaddr *src =
+        p->wish.from == NULL ? NULL : (struct sockaddr *)&from;
     uint8_t timeout = (uint8_t)p->wish.timeout;
 
+    if (src != NULL)
+        inet_pton(AF_INET, p->wish.from, &from.sin_addr);
     if (rdma_create_id(p->channel, &p->client.id, NULL, RDMA_PS_TCP) != 0 ||
-        rdma_resolve_addr(p->client.id, NULL, (struct sockaddr *)&addr, 2000) !=
+        rdma_resolve_addr(p->client.id, src, (struct sockaddr *)&addr, 2000) !=
             0 ||
         !event_expect(p, RDMA_CM_EVENT_ADDR_RESOLVED) ||
         rdma_resolve_route(p->client.id, 2000) != 0 ||

@@ -31,6 +31,7 @@ struct wish {
     uint8_t retry, rnr_retry;
     bool retries_given; /* use these two; else 6 and 6 */
     int access;         /* of the server's memory */
+    const char *from;   /* the client's address; else the routes choose */
 };
 
 struct pair {

@@ -1,7 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * How soon a dead peer is detected, and that no live peer is taken for dead. */
+ * How soon a dead peer is detected, and that no live peer is taken for dead,
+ * also while a network holds packets or delivers them twice. */
 #include <stdio.h>
 #include <string.h>
 
@@ -26,6 +27,9 @@ enum blow {
     FROZEN, /* of the server */
     PORT_DOWN,
     WIRE_CUT,
+    CUT_TO_CLIENT, /* in this direction only */
+    CUT_TO_SERVER,
+    BLOWS
 };
 
 struct scene {
@@ -120,6 +124,7 @@ scene_begin(struct scene *w, uint64_t seed, unsigned handler_us)
     fake_when(A_PING, 0, count, &w->pings);
     fake_when(": WRITE 0 B", 0, count, &w->probes);
     fake_when("client: DREQ ->", 1, on_down, w);
+    fake_when("client: event DISCONNECTED", 1, on_down, w);
     w->client = fake_process_start(w->here, "client", client_main, w);
 }
 
@@ -151,8 +156,12 @@ strike(struct scene *w, enum blow blow)
         fake_process_freeze(w->s.process);
     else if (blow == PORT_DOWN)
         fake_port_set(w->s.host, false);
-    else
+    else if (blow == WIRE_CUT)
         fake_wire_cut(w->here, w->s.host, true);
+    else if (blow == CUT_TO_SERVER)
+        fake_path_cut(w->here, w->s.host, true);
+    else
+        fake_path_cut(w->s.host, w->here, true);
 }
 
 static void
@@ -188,10 +197,13 @@ static void
 a_dead_server_is_found_within_a_second_of_a_call(void **state)
 {
     static const uint64_t least[] = {
-        [FROZEN] = 600 * MS, [PORT_DOWN] = 400 * MS, [WIRE_CUT] = 400 * MS};
+        [FROZEN] = 600 * MS,        [PORT_DOWN] = 400 * MS,
+        [WIRE_CUT] = 400 * MS,      [CUT_TO_CLIENT] = 400 * MS,
+        [CUT_TO_SERVER] = 100 * MS,
+    };
 
     (void)state;
-    for (enum blow blow = FROZEN; blow <= WIRE_CUT; blow++) {
+    for (enum blow blow = FROZEN; blow < BLOWS; blow++) {
         for (unsigned phase = 0; phase < PHASES; phase++) {
             struct scene w = {.serves_itself = phase % 3 == 0,
                               .phase_us = phase * 77 * MS};
@@ -203,12 +215,15 @@ a_dead_server_is_found_within_a_second_of_a_call(void **state)
             strike(&w, blow);
             await_called(&w);
 
-            assert_int_equal(w.first, VC_UNAVAILABLE);
+            /* A reply arrives that is not acknowledged. */
+            assert_int_equal(w.first,
+                             blow == CUT_TO_SERVER ? VC_OK : VC_UNAVAILABLE);
             expect_between(w.first_ended - struck, least[blow],
                            blow == FROZEN ? 1200 * MS : 2000 * MS);
             mend(&w);
             scene_end(&w);
             assert_int_equal(w.second, VC_OK);
+            assert_int_equal(atomic_load(&sim_ran[FIRST]), 1);
         }
     }
 }
@@ -217,10 +232,13 @@ static void
 a_dead_server_is_found_within_three_seconds_without_calls(void **state)
 {
     static const uint64_t least[] = {
-        [FROZEN] = 950 * MS, [PORT_DOWN] = 400 * MS, [WIRE_CUT] = 400 * MS};
+        [FROZEN] = 950 * MS,        [PORT_DOWN] = 400 * MS,
+        [WIRE_CUT] = 400 * MS,      [CUT_TO_SERVER] = 400 * MS,
+        [CUT_TO_CLIENT] = 400 * MS,
+    };
 
     (void)state;
-    for (enum blow blow = FROZEN; blow <= WIRE_CUT; blow++) {
+    for (enum blow blow = FROZEN; blow < BLOWS; blow++) {
         for (unsigned phase = 0; phase < PHASES; phase++) {
             struct scene w = {.serves_itself = true};
             uint64_t struck;
@@ -399,6 +417,92 @@ a_link_without_a_call_yet_is_greeted_and_asked_as_others(void **state)
     }
 }
 
+/* --- poor networks ----------------------------------------------------- */
+
+/* Adapters try for longer than 300 ms. */
+static void
+a_short_clog_costs_time_and_nothing_else(void **state)
+{
+    (void)state;
+    for (unsigned phase = 0; phase < 2 * PHASES; phase++) {
+        struct scene w = {.serves_itself = phase % 3 == 0,
+                          .chats = 10,
+                          .phase_us = phase * 7 * MS};
+        struct fake_host *from, *to;
+        struct fake_path_counts c;
+
+        scene_begin(&w, phase + 1, 20 * MS);
+        from = phase % 2 == 0 ? w.here : w.s.host;
+        to = phase % 2 == 0 ? w.s.host : w.here;
+        await_ran(0);
+        fake_sleep_us(phase * 11 * MS);
+        fake_path_clog(from, to, true);
+        fake_sleep_us(300 * MS);
+        fake_path_clog(from, to, false);
+        await_called(&w);
+        assert_int_equal(w.first, VC_OK);
+        fake_path_count(from, to, &c);
+        assert_in_range(c.held, 1, 100);
+        scene_end(&w);
+        assert_int_equal(w.second, VC_OK);
+        assert_int_equal(w.requests, 1);
+        assert_int_equal(atomic_load(&sim_ran[0]), 1 + w.chats);
+        assert_int_equal(atomic_load(&sim_ran[FIRST]), 1);
+    }
+}
+
+/* The request reaches the server after its client has given the link up. */
+static void
+a_request_held_for_too_long_runs_once_at_most(void **state)
+{
+    unsigned late = 0;
+
+    (void)state;
+    for (unsigned phase = 0; phase < PHASES; phase++) {
+        struct scene w = {.serves_itself = phase % 3 == 0,
+                          .phase_us = 300 * MS + phase * 77 * MS};
+
+        scene_begin(&w, phase + 1, 0);
+        await_ran(0);
+        fake_sleep_us(250 * MS);
+        fake_path_clog(w.here, w.s.host, true);
+        fake_rule("client: DREQ ->", 1, FAKE_LOSE, 0);
+        await_called(&w);
+        assert_int_equal(w.first, VC_UNAVAILABLE);
+        assert_int_equal(atomic_load(&sim_ran[FIRST]), 0);
+        fake_path_clog(w.here, w.s.host, false);
+        scene_end(&w);
+        assert_int_equal(w.second, VC_OK);
+        assert_in_range(atomic_load(&sim_ran[FIRST]), 0, 1);
+        late += atomic_load(&sim_ran[FIRST]);
+    }
+    assert_in_range(late, 1, PHASES);
+}
+
+static void
+packets_that_arrive_twice_are_handled_once(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= PHASES; seed++) {
+        struct scene w = {.serves_itself = seed % 2 == 0, .chats = 20};
+        struct fake_path_counts c;
+
+        scene_begin(&w, seed, 0);
+        fake_path_duplicate(w.here, w.s.host, 1 + (unsigned)seed % 3);
+        fake_path_duplicate(w.s.host, w.here, 1 + (unsigned)seed % 2);
+        await_called(&w);
+        assert_int_equal(w.first, VC_OK);
+        scene_end(&w);
+        assert_int_equal(w.second, VC_OK);
+        assert_int_equal(w.requests, 1);
+        assert_int_equal(atomic_load(&sim_ran[0]), 1 + w.chats);
+        assert_int_equal(atomic_load(&sim_ran[FIRST]), 1);
+        assert_int_equal(atomic_load(&sim_ran[LATER]), 1);
+        fake_path_count(w.here, w.s.host, &c);
+        assert_in_range(c.duplicated, 3, 100);
+    }
+}
+
 /* --- other options ----------------------------------------------------- */
 
 static void
@@ -479,6 +583,9 @@ main(void)
         cmocka_unit_test(who_is_heard_of_is_not_asked),
         cmocka_unit_test(
             a_link_without_a_call_yet_is_greeted_and_asked_as_others),
+        cmocka_unit_test(a_short_clog_costs_time_and_nothing_else),
+        cmocka_unit_test(a_request_held_for_too_long_runs_once_at_most),
+        cmocka_unit_test(packets_that_arrive_twice_are_handled_once),
         cmocka_unit_test(without_keepalive_nothing_is_asked),
         cmocka_unit_test(a_server_that_may_not_answer_is_not_asked),
         cmocka_unit_test(the_clients_wish_counts),
