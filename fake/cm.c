@@ -48,8 +48,7 @@ rdma_create_id(struct rdma_event_channel *channel, struct rdma_cm_id **id,
                                      : fake__cm_channel_of(channel),
                      ps);
     k->adopted = true;
-    if (channel == NULL)
-        fake__sync_open(k);
+    k->sync = channel == NULL;
     fake__id_open(k, context);
     *id = k->handle;
     return 0;
@@ -87,15 +86,21 @@ rdma_migrate_id(struct rdma_cm_id *id, struct rdma_event_channel *channel)
 {
     FAKE_CALL("rdma_migrate_id");
     struct fake__id *k = fake__id_of(id);
+    struct fake__cm_channel *own = k->sync ? k->channel : NULL;
 
     if (call.err != 0)
         return fake__fail(call.err);
-    if (channel == NULL)
-        return fake__fail(EINVAL);
     fake__publish(k);
-    fake__cm_channel_move(k, fake__cm_channel_of(channel));
+    fake__sync_close(k);
+    if (channel == NULL)
+        fake__sync_open(k);
+    else
+        fake__cm_channel_move(k, fake__cm_channel_of(channel));
+    k->sync = channel == NULL;
     fake__publish(k);
     events_await(k);
+    if (own != NULL)
+        fake__cm_channel_close(own);
     return 0;
 }
 
@@ -411,6 +416,10 @@ static bool
 event_process(struct fake__id *k, struct rdma_cm_event *e)
 {
     switch (e->event) {
+    case RDMA_CM_EVENT_CONNECT_REQUEST:
+        if (fake__id_of(e->listen_id)->sync)
+            fake__sync_open(k);
+        return true;
     case RDMA_CM_EVENT_CONNECT_RESPONSE:
         if (e->id->qp == NULL)
             return true;

@@ -222,6 +222,7 @@ void fake__conn_qp_error(struct fake__id *id);
 
 /* --- cm_sync.c --------------------------------------------------------- */
 
+/* Makes the id synchronous: it gets a channel of its own. */
 void fake__sync_open(struct fake__id *id);
 /* For synchronous ids: waits for the event that ends the call. 0, or the call's
  * failure. Returns 0 at once for other ids. */

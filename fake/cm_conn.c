@@ -29,9 +29,12 @@ param_is_good(const struct fake__id *k, const struct rdma_conn_param *param)
 {
     const struct fake_host *host = fake__id_device(k);
 
-    return param == NULL || k->ps != RDMA_PS_TCP ||
-           (depth_is_good(param->responder_resources, host->reads_in) &&
-            depth_is_good(param->initiator_depth, host->reads_out));
+    if (k->ps != RDMA_PS_TCP)
+        return true;
+    if (param == NULL)
+        return k->handle->qp != NULL;
+    return depth_is_good(param->responder_resources, host->reads_in) &&
+           depth_is_good(param->initiator_depth, host->reads_out);
 }
 
 /* Called by depths_take(). */
@@ -68,21 +71,29 @@ qp_take(struct fake__id *k, const struct rdma_conn_param *param)
     k->srq = qp != NULL ? qp->srq != NULL : param != NULL && param->srq;
 }
 
-/* Sets the depths of the request or the answer. The `most` arguments replace
- * "as many as possible", which is also the default without parameters. Called
- * by rdma_connect() and rdma_accept(). */
+/* Called by depths_take(). */
+static uint8_t
+lesser(uint8_t a, uint8_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Sets the depths of the request or the answer. "As many as possible", which is
+ * also the default without parameters, is as many as the device can, and at
+ * most so many. Called by rdma_connect() and rdma_accept(). */
 static void
 depths_take(struct fake__id *k, const struct rdma_conn_param *param,
             uint8_t responder_most, uint8_t initiator_most)
 {
+    const struct fake_host *host = fake__id_device(k);
     uint8_t responder = RDMA_MAX_RESP_RES, initiator = RDMA_MAX_INIT_DEPTH;
 
     if (param != NULL) {
         responder = param->responder_resources;
         initiator = param->initiator_depth;
     }
-    k->responder = depth_of(responder, responder_most);
-    k->initiator = depth_of(initiator, initiator_most);
+    k->responder = depth_of(responder, lesser(responder_most, host->reads_in));
+    k->initiator = depth_of(initiator, lesser(initiator_most, host->reads_out));
 }
 
 /* Called by rdma_connect() and accept_send(). */
@@ -105,8 +116,7 @@ rdma_connect(struct rdma_cm_id *id, struct rdma_conn_param *conn_param)
     if (!param_is_good(k, conn_param) || k->state != FAKE__ROUTE_RESOLVED ||
         !data_fits(conn_param, fake__id_is_ud(k) ? 180 : 56))
         return fake__fail(EINVAL);
-    depths_take(k, conn_param, fake__id_device(k)->reads_in,
-                fake__id_device(k)->reads_out);
+    depths_take(k, conn_param, RDMA_MAX_RESP_RES, RDMA_MAX_INIT_DEPTH);
     data_take(k, conn_param);
     qp_take(k, conn_param);
     k->retry = conn_param == NULL ? 7 : clamp7(conn_param->retry_count);
@@ -371,9 +381,14 @@ rdma_accept(struct rdma_cm_id *id, struct rdma_conn_param *conn_param)
         return fake__fail(err);
     fake__publish(k);
     err = accept_send(k, conn_param);
-    if (err != 0)
+    if (err != 0) {
         fake__conn_qp_error(k);
-    return fake__result(err);
+        return fake__fail(err);
+    }
+    if (!fake__id_is_ud(k))
+        return fake__sync_complete(k);
+    fake__sync_close(k);
+    return 0;
 }
 
 int
@@ -439,5 +454,5 @@ rdma_disconnect(struct rdma_cm_id *id)
         return fake__fail(EINVAL);
     fake__publish(k);
     fake__wire_disconnect(k);
-    return 0;
+    return fake__sync_complete(k);
 }

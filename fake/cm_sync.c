@@ -2,22 +2,23 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Synchronous ids, which have no channel of the program: each has its own, and
- * a call that leads to an event waits for it there, as in librdmacm. Connecting
- * is simulated; listening by rdma_get_request() is not. Static functions run on
- * the thread of their caller: one thread of the world runs at a time
- * (world.h). */
+ * a call that leads to an event waits for it there, as in librdmacm.
+ * rdma_create_ep() is not simulated. Static functions run on the thread of their
+ * caller: one thread of the world runs at a time (world.h). */
 #include <errno.h>
 
 #include "fake/cm.h"
 
-/* Called by rdma_create_id() (cm.c). */
+/* Called by rdma_migrate_id() and event_process() (cm.c). */
 void
 fake__sync_open(struct fake__id *id)
 {
+    fake__cm_channel_move(id, fake__cm_channel_new(id->process));
     id->sync = true;
 }
 
-/* Called by fake__sync_complete() and fake__sync_close(). */
+/* Called by fake__sync_complete(), fake__sync_close() and
+ * rdma_get_request(). */
 static void
 event_let_go(struct fake__id *id)
 {
@@ -29,7 +30,7 @@ event_let_go(struct fake__id *id)
 }
 
 /* The errno that the program gets for the event. Called by
- * fake__sync_complete(). */
+ * fake__sync_complete() and rdma_get_request(). */
 static int
 errno_of(const struct rdma_cm_event *e)
 {
@@ -41,7 +42,7 @@ errno_of(const struct rdma_cm_event *e)
 }
 
 /* Called by rdma_resolve_addr() and rdma_resolve_route() (cm.c) and
- * rdma_connect() (cm_conn.c). */
+ * rdma_connect(), rdma_accept() and rdma_disconnect() (cm_conn.c). */
 int
 fake__sync_complete(struct fake__id *id)
 {
@@ -53,10 +54,38 @@ fake__sync_complete(struct fake__id *id)
     return fake__result(errno_of(id->handle->event));
 }
 
-/* Called by rdma_destroy_id() (cm.c). */
+/* Called by rdma_destroy_id() and rdma_migrate_id() (cm.c) and rdma_accept()
+ * (cm_conn.c). */
 void
 fake__sync_close(struct fake__id *id)
 {
     if (id->sync)
         event_let_go(id);
+}
+
+int
+rdma_get_request(struct rdma_cm_id *listen, struct rdma_cm_id **id)
+{
+    FAKE_CALL("rdma_get_request");
+    struct fake__id *k = fake__id_of(listen);
+    struct rdma_cm_event *e;
+    int err;
+
+    if (call.err != 0)
+        return fake__fail(call.err);
+    if (!k->sync)
+        return fake__fail(EINVAL);
+    event_let_go(k);
+    if (!fake__cm_event_get(k->channel, &e))
+        return fake__fail(errno);
+    err = errno_of(e);
+    if (err == 0 && e->event != RDMA_CM_EVENT_CONNECT_REQUEST)
+        err = EINVAL;
+    if (err != 0) {
+        listen->event = e;
+        return fake__fail(err);
+    }
+    *id = e->id;
+    (*id)->event = e;
+    return 0;
 }

@@ -114,7 +114,7 @@ end_make(struct pair *p, struct end *e)
     return rdma_create_qp(e->id, e->pd, &attr) == 0;
 }
 
-static void
+void
 end_free(struct end *e)
 {
     if (e->id != NULL) {

@@ -67,6 +67,7 @@ bool pair_connect(struct pair *p, const struct wish *wish);
 void pair_close(struct pair *p);
 
 bool end_make(struct pair *p, struct end *e);
+void end_free(struct end *e);
 /* Post a receive of len bytes, or a send; return what posting returned. */
 int end_receive(struct end *e, uint32_t len);
 int end_send(struct end *e, uint32_t len, unsigned flags);
