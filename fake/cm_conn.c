@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "fake/cm.h"
+#include "real.h"
 
 #define PORT_ONE 1
 
@@ -135,11 +136,6 @@ attr_init(const struct fake__id *k, struct ibv_qp_attr *attr, int *mask)
     *mask = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT;
     attr->pkey_index = 0;
     attr->port_num = PORT_ONE;
-    if (fake__id_is_ud(k)) {
-        attr->qkey = RDMA_UDP_QKEY;
-        *mask |= IBV_QP_QKEY;
-        return 0;
-    }
     if (k->state == FAKE__TIMEWAIT || k->state == FAKE__ENDED)
         return EINVAL;
     *mask |= IBV_QP_ACCESS_FLAGS;
@@ -149,6 +145,20 @@ attr_init(const struct fake__id *k, struct ibv_qp_attr *attr, int *mask)
     if (k->state >= FAKE__REQ_SENT && k->responder > 0)
         attr->qp_access_flags |=
             IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
+    return 0;
+}
+
+/* The same for each state: librdmacm knows what else a state needs. Called by
+ * attr_of(). */
+static int
+attr_ud(const struct fake__id *k, struct ibv_qp_attr *attr, int *mask)
+{
+    *mask = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY;
+    attr->pkey_index = 0;
+    attr->port_num = PORT_ONE;
+    attr->qkey = RDMA_UDP_QKEY;
+    if (attr->qp_state == IBV_QPS_RTR)
+        attr->rq_psn = k->psn;
     return 0;
 }
 
@@ -204,6 +214,8 @@ attr_of(const struct fake__id *k, struct ibv_qp_attr *attr, int *mask)
 {
     if (k->removed)
         return ENODEV;
+    if (fake__id_is_ud(k))
+        return attr_ud(k, attr, mask);
     switch (attr->qp_state) {
     case IBV_QPS_INIT:
         return attr_init(k, attr, mask);
@@ -360,6 +372,16 @@ accept_send(struct fake__id *k, const struct rdma_conn_param *param)
     return 0;
 }
 
+/* Without parameters, librdmacm takes the number of the QP from where there is
+ * none, or the kernel answers a datagram client with QP 0. Called by
+ * rdma_accept(). */
+static void
+accept_is_safe(const struct fake__id *k, const struct rdma_conn_param *param)
+{
+    if (param == NULL && (k->handle->qp == NULL || fake__id_is_ud(k)))
+        fake__stuck("rdma_accept: no parameters, and no QP of a connection");
+}
+
 int
 rdma_accept(struct rdma_cm_id *id, struct rdma_conn_param *conn_param)
 {
@@ -369,6 +391,7 @@ rdma_accept(struct rdma_cm_id *id, struct rdma_conn_param *conn_param)
 
     if (call.err != 0)
         return fake__fail(call.err);
+    accept_is_safe(k, conn_param);
     if (k->removed)
         return fake__fail(ENODEV);
     if (!param_is_good(k, conn_param))

@@ -17,6 +17,7 @@ event_give(struct fake__id *id, enum rdma_cm_event_type type, int status,
 {
     struct fake__cm_event *ev = fake__cm_event_new(id, type, status);
 
+    ev->ud = m->kind == FAKE__SIDR_REP;
     ev->data_len = m->data_len;
     memcpy(ev->data, m->data, sizeof ev->data);
     fake__cm_event_give(ev);
@@ -343,13 +344,15 @@ on_answer(struct fake__id *id, const struct fake__message *m)
     }
 }
 
-/* True if the id belongs to the message's connection. Called by
- * fake__wire_arrive(). */
+/* True if the id belongs to the message's connection. Each time that a client
+ * asks for a datagram service, the server may make an id: it is the request
+ * that the answer belongs to. Called by fake__wire_arrive(). */
 static bool
 knows(const struct fake__id *id, const struct fake__message *m)
 {
     return id != NULL && !id->destroyed && !id->removed &&
-           (m->from == NULL || id->peer == NULL || id->peer == m->from);
+           (m->from == NULL || id->peer == NULL || id->peer == m->from ||
+            m->kind == FAKE__SIDR_REP);
 }
 
 /* Called by message_send() (cm_wire.c). */

@@ -11,6 +11,7 @@
 #include "fake/cm.h"
 
 #define RETRY_AFTER    (6400 * FAKE__MS)
+#define ASK_AGAIN      (4345 * FAKE__MS) /* of a datagram service */
 #define RETRIES        15
 #define TIMEWAIT       (2280 * FAKE__MS)
 #define NEIGHBOUR_GONE (3100 * FAKE__MS)
@@ -274,6 +275,13 @@ neighbour_watch(struct fake__id *id)
         fake__after(NEIGHBOUR_GONE, neighbour_gone, id, id->round);
 }
 
+/* Called by retry() and fake__wire_state_say(). */
+static uint64_t
+retry_after(const struct fake__id *id)
+{
+    return id->state == FAKE__SIDR_SENT ? ASK_AGAIN : RETRY_AFTER;
+}
+
 /* fake__after() runs it later for retry() and fake__wire_state_say(), on any
  * thread. */
 static void
@@ -287,7 +295,7 @@ retry(void *obj, uint64_t round)
         give_up(id);
         return;
     }
-    fake__after(RETRY_AFTER, retry, id, round);
+    fake__after(retry_after(id), retry, id, round);
     say_state(id);
 }
 
@@ -297,7 +305,7 @@ void
 fake__wire_state_say(struct fake__id *id, enum fake__id_state state)
 {
     fake__wire_state_set(id, state);
-    fake__after(RETRY_AFTER, retry, id, id->round);
+    fake__after(retry_after(id), retry, id, id->round);
     neighbour_watch(id);
     say_state(id);
 }

@@ -190,6 +190,10 @@ void fake_device_reads(struct fake_host *host, unsigned in, unsigned out);
  * for QPs created afterwards. */
 void fake_device_inline(struct fake_host *host, unsigned bytes);
 
+/* fake_device_handles - sets how many address handles the host's device has at a
+ * time (max_ah). The default is Soft-RoCE's. */
+void fake_device_handles(struct fake_host *host, unsigned ahs);
+
 /* fake_cm_former - makes librdmacm behave like an old version: for ENOMEM,
  * ENODEV, ENODATA, EINVAL and EADDRNOTAVAIL it returns -errno and leaves errno
  * unset. */

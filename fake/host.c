@@ -10,7 +10,8 @@
 #include "real.h"
 
 #define FIRST_PORT 40000
-#define READS_MAX  128 /* max_qp_rd_atom of rxe */
+#define READS_MAX  128   /* max_qp_rd_atom of rxe */
+#define AHS_MAX    32767 /* max_ah of rxe */
 
 /* Called by fake_host_new() and fake_device_new(). */
 static struct fake_host *
@@ -33,6 +34,7 @@ host_add(const char *name, const char *addr, struct fake_host *machine)
     h->port_up = true;
     h->reads_in = h->reads_out = READS_MAX;
     h->max_inline = FAKE__MAX_INLINE;
+    h->max_ah = AHS_MAX;
     h->next_port = FIRST_PORT;
     while (*end != NULL)
         end = &(*end)->next;
@@ -140,6 +142,17 @@ fake__host_of_gid(const union ibv_gid *gid)
     return NULL;
 }
 
+/* Called in ud.c and verbs_ah.c. */
+bool
+fake__gid_is_group(const union ibv_gid *gid)
+{
+    static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
+
+    return gid->raw[0] == 0xff ||
+           (memcmp(gid->raw, mapped, sizeof mapped) == 0 &&
+            gid->raw[12] >= 224 && gid->raw[12] < 240);
+}
+
 /* --- ports and devices ------------------------------------------------- */
 
 void
@@ -173,6 +186,14 @@ fake_device_inline(struct fake_host *host, unsigned bytes)
     if (bytes > FAKE__MAX_INLINE)
         fake__stuck("fake_device_inline: more than adapters have");
     host->max_inline = bytes;
+}
+
+void
+fake_device_handles(struct fake_host *host, unsigned ahs)
+{
+    FAKE_CALL_SAFE("fake_device_handles");
+
+    host->max_ah = ahs;
 }
 
 void

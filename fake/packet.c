@@ -100,20 +100,19 @@ data_take(struct packet *p, const struct fake__piece *own, size_t n)
             memcpy(p->data + at, own[i].at, own[i].length);
 }
 
-/* Called by fake__packet_send() and fake__datagram_hold(). */
+/* Called by fake__packet_send(). */
 static struct packet *
 packet_new(struct fake__qp *qp, const struct fake__wqe *w, struct fake_host *to,
            const struct fake__piece *own, size_t n)
 {
     struct packet *p = fake__alloc(sizeof *p);
-    bool ud = qp->type == IBV_QPT_UD;
 
     p->qp = qp;
     p->epoch = qp->epoch;
     p->from = qp->device->host;
     p->to = to;
-    p->dgid = ud ? w->dgid : qp->attr.ah_attr.grh.dgid;
-    p->qpn = ud ? w->remote_qpn : qp->attr.dest_qp_num;
+    p->dgid = qp->attr.ah_attr.grh.dgid;
+    p->qpn = qp->attr.dest_qp_num;
     p->w = *w;
     data_take(p, own, n);
     return p;
@@ -172,28 +171,4 @@ fake__packet_send(struct fake__qp *qp, const struct fake__wqe *w,
     fake__path_counts(from, to)->duplicated++;
     send_at(packet_new(qp, w, to, own, n),
             w->twice ? w->again : fake__latency() * REPEAT_IN);
-}
-
-/* --- datagrams --------------------------------------------------------- */
-
-/* fake__path_send() runs it later for fake__datagram_hold(), on any thread. */
-static void
-datagram_arrive(void *obj, uint64_t n)
-{
-    struct packet *p = obj;
-    struct fake__piece own = {p->data, p->w.length};
-
-    (void)n;
-    fake__wire_datagram(p->qp, &p->w, &own, 1);
-}
-
-/* Called by ud_carry() (qp_wire.c). */
-void
-fake__datagram_hold(struct fake__qp *qp, const struct fake__wqe *w,
-                    struct fake_host *to, const struct fake__piece *own,
-                    size_t n)
-{
-    struct packet *p = packet_new(qp, w, to, own, n);
-
-    fake__path_send(p->from, p->to, 0, datagram_arrive, p, 0);
 }

@@ -75,7 +75,7 @@ fake__reach_each_other(const struct fake_host *a, const struct fake_host *b)
     return fake__reaches(a, b) && fake__reaches(b, a);
 }
 
-/* Called by fake__path_send() and ud_carry() (qp_wire.c). */
+/* Called by fake__path_send() and datagram_depart() (ud.c). */
 bool
 fake__path_clogged(const struct fake_host *from, const struct fake_host *to)
 {
@@ -128,7 +128,7 @@ held_add(struct path *p, void (*fn)(void *, uint64_t), void *obj, uint64_t n)
     p->counts.held++;
 }
 
-/* Called by message_send() (cm_wire.c) and in packet.c. */
+/* Called by message_send() (cm_wire.c), datagram_depart() (ud.c) and in packet.c. */
 void
 fake__path_send(const struct fake_host *from, const struct fake_host *to,
                 uint64_t delay, void (*fn)(void *obj, uint64_t n), void *obj,

@@ -4,7 +4,6 @@
  * The effect of a work request of one QP at another: memory is read or written,
  * a receive is consumed, or the request is refused. Static functions run on the
  * thread of their caller: one thread of the world runs at a time (world.h). */
-#include <arpa/inet.h>
 #include <string.h>
 
 #include "fake/verbs.h"
@@ -252,49 +251,16 @@ fake__respond(struct fake__qp *qp, struct fake__qp *peer, struct fake__wqe *w,
 
 /* --- datagrams --------------------------------------------------------- */
 
-/* Called by fake__respond_datagram(). */
-static bool
-qkey_fits(const struct fake__qp *qp, const struct fake__qp *peer,
-          const struct fake__wqe *w)
-{
-    uint32_t qkey =
-        w->remote_qkey & 0x80000000u ? qp->attr.qkey : w->remote_qkey;
-
-    return qkey == peer->attr.qkey;
-}
-
-/* Called by fake__respond_datagram(). */
-static struct ibv_grh
-grh_of(const struct fake__qp *qp, const struct fake__wqe *w)
-{
-    struct ibv_grh grh = {
-        .version_tclass_flow = htonl(6u << 28),
-        .paylen = htons((uint16_t)w->length),
-        .next_hdr = 0x1b,
-        .hop_limit = 64,
-        .dgid = w->dgid,
-    };
-
-    fake__gid_of(qp->device->host, &grh.sgid);
-    return grh;
-}
-
-/* Called by fake__wire_datagram() (qp_wire.c). */
+/* Called by datagram_take() (ud.c). */
 void
-fake__respond_datagram(struct fake__qp *qp, struct fake__qp *peer,
-                       struct fake__wqe *w, struct fake__piece *own, size_t n)
+fake__respond_datagram(struct fake__qp *peer, struct fake__datagram *g)
 {
-    struct ibv_grh grh = grh_of(qp, w);
-    struct fake__piece from[FAKE__MAX_SGE + 1] = {{(uint8_t *)&grh, FAKE__GRH}};
-    uint32_t length = w->length + FAKE__GRH;
-    struct fake__wqe *r;
+    struct fake__piece from = {g->bytes, g->length};
+    struct fake__wqe w = {
+        .opcode = g->opcode, .flags = g->flags, .imm = g->imm};
+    struct fake__wqe *r = receive_take(peer);
 
-    if (!qkey_fits(qp, peer, w) || w->length > FAKE__MTU)
-        return;
-    r = receive_take(peer);
-    if (r == NULL)
-        return;
-    memcpy(&from[1], own, n * sizeof *own);
-    if (receive_fill(peer, r, from, n + 1, length) == IBV_WC_SUCCESS)
-        receive_done(peer, r, w, IBV_WC_RECV, length, qp->number);
+    if (r != NULL &&
+        receive_fill(peer, r, &from, 1, g->length) == IBV_WC_SUCCESS)
+        receive_done(peer, r, &w, IBV_WC_RECV, g->length, g->src_qpn);
 }

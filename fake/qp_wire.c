@@ -236,7 +236,7 @@ gid_to(const struct fake__qp *qp, const struct fake__wqe *w)
     return qp->type == IBV_QPT_UD ? &w->dgid : &qp->attr.ah_attr.grh.dgid;
 }
 
-/* Called by fake__wire_peer() and fake__wire_datagram(). */
+/* Called by fake__wire_peer(). */
 static struct fake__qp *
 qp_at(struct fake__qp *qp, const union ibv_gid *gid, uint32_t number)
 {
@@ -328,9 +328,10 @@ passes(struct fake__qp *qp, struct fake__wqe *w)
             lost(qp);
         return false;
     }
-    if (fate.delay > 0)
+    w->late = fate.delay; /* a datagram does not delay those after it */
+    if (fate.delay > 0 && qp->type != IBV_QPT_UD)
         step_after(qp, fate.delay);
-    return fate.delay == 0;
+    return fate.delay == 0 || qp->type == IBV_QPT_UD;
 }
 
 /* Called by may_run_ahead() and carry_out(). */
@@ -495,23 +496,11 @@ local_carry(struct fake__qp *qp, struct fake__wqe *w)
 
 /* --- datagrams --------------------------------------------------------- */
 
-/* Called by ud_carry() and datagram_arrive() (packet.c). */
-void
-fake__wire_datagram(struct fake__qp *qp, struct fake__wqe *w,
-                    struct fake__piece *own, size_t n)
-{
-    struct fake__qp *peer = qp_at(qp, &w->dgid, w->remote_qpn);
-
-    if (peer != NULL)
-        fake__respond_datagram(qp, peer, w, own, n);
-}
-
 /* Called by carry_out(). */
 static void
 ud_carry(struct fake__qp *qp, struct fake__wqe *w, struct fake__piece *own,
          size_t n)
 {
-    struct fake_host *to = fake__host_of_gid(&w->dgid);
     uint64_t epoch = qp->epoch;
 
     if (w->length > FAKE__MTU && !fake__rxe()) {
@@ -519,10 +508,7 @@ ud_carry(struct fake__qp *qp, struct fake__wqe *w, struct fake__piece *own,
         return;
     }
     qp->busy = true; /* a rule may post */
-    if (to != NULL && fake__path_clogged(qp->device->host, to))
-        fake__datagram_hold(qp, w, to, own, n);
-    else
-        fake__wire_datagram(qp, w, own, n);
+    fake__datagram_send(qp, w, own, n);
     if (!current(qp, epoch))
         return;
     qp->busy = false;

@@ -124,10 +124,12 @@ object_die(struct fake__object *o)
     case FAKE__MW:
         fake__key_die((struct fake__key *)o);
         break;
+    case FAKE__AH:
+        fake__ah_die(o);
+        break;
     case FAKE__PD:
     case FAKE__CHANNEL:
     case FAKE__SRQ:
-    case FAKE__AH:
         break;
     }
     o->dead = true;
@@ -529,7 +531,6 @@ static const struct ibv_device_attr attributes = {
     .max_mcast_grp = 8192,
     .max_mcast_qp_attach = 56,
     .max_total_mcast_qp_attach = 458752,
-    .max_ah = 32767,
     .max_srq = 917503,
     .max_srq_wr = FAKE__MAX_WR,
     .max_srq_sge = 27,
@@ -547,6 +548,7 @@ ibv_query_device(struct ibv_context *context, struct ibv_device_attr *attr)
     if (call.err != 0)
         return call.err;
     *attr = attributes;
+    attr->max_ah = (int)host->max_ah;
     attr->max_qp_rd_atom = host->reads_in;
     attr->max_qp_init_rd_atom = host->reads_out;
     attr->node_guid = ibv_get_device_guid(context->device);

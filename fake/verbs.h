@@ -15,6 +15,7 @@
 #define FAKE__MAX_MSG 0x800000u
 #define FAKE__MTU     1024u
 #define FAKE__GRH     40u
+#define FAKE__HOPS    64 /* hop limit */
 
 /* --- objects ----------------------------------------------------------- */
 
@@ -66,7 +67,9 @@ struct fake__device {
     unsigned n_qps, qps_size;
     struct fake__key **keys; /* by key >> 8 */
     unsigned n_keys, keys_size;
+    unsigned n_ahs;
     struct fake__wqe *spare;
+    struct fake__datagram *idle;
 };
 
 #define FAKE__FIRST_QPN 17u
@@ -107,6 +110,8 @@ struct fake__ah_handle {
     struct fake__pd *pd;
     struct ibv_ah_attr attr;
 };
+
+void fake__ah_die(struct fake__object *o);
 
 static inline struct fake__pd *
 fake__pd_of(struct ibv_pd *pd)
@@ -192,6 +197,7 @@ struct fake__wqe {
     uint32_t rkey;
     union ibv_gid dgid; /* UD: destination */
     uint32_t remote_qpn, remote_qkey;
+    uint64_t late; /* UD: a rule delays it by so many nanoseconds */
     struct fake__key *mw;
     uint32_t mw_rkey, mr_lkey;
     uint64_t bind_addr, bind_length;
@@ -350,9 +356,6 @@ const char *fake__op_name(enum ibv_wr_opcode opcode);
 enum ibv_wc_status fake__respond(struct fake__qp *qp, struct fake__qp *peer,
                                  struct fake__wqe *w, struct fake__piece *own,
                                  size_t n);
-void fake__respond_datagram(struct fake__qp *qp, struct fake__qp *peer,
-                            struct fake__wqe *w, struct fake__piece *own,
-                            size_t n);
 /* The status for a forbidden access to the sender's own memory. */
 enum ibv_wc_status fake__protection(void);
 /* Copies bytes; changes both arrays of pieces. */
@@ -376,11 +379,6 @@ enum ibv_wc_status fake__request_take(struct fake__qp *qp,
 void fake__packet_send(struct fake__qp *qp, const struct fake__wqe *w,
                        struct fake_host *to, const struct fake__piece *own,
                        size_t n);
-/* Keeps a copy of the datagram until the path is not clogged any more. */
-void fake__datagram_hold(struct fake__qp *qp, const struct fake__wqe *w,
-                         struct fake_host *to, const struct fake__piece *own,
-                         size_t n);
-
 struct fake__answer {
     enum ibv_wc_status status;
     unsigned rnr_timer; /* of the peer, if it was not ready */
@@ -393,8 +391,27 @@ void fake__wire_answered(struct fake__qp *qp, uint64_t epoch, uint32_t psn,
 /* The QP to which an RC QP's packets to this address go; NULL: none. */
 struct fake__qp *fake__wire_peer(struct fake__qp *qp, const union ibv_gid *gid,
                                  uint32_t number);
-/* A datagram arrives. */
-void fake__wire_datagram(struct fake__qp *qp, struct fake__wqe *w,
-                         struct fake__piece *own, size_t n);
+
+/* --- datagrams --------------------------------------------------------- */
+
+/* A datagram on its way. */
+struct fake__datagram {
+    struct fake__datagram *next; /* in its device's list of idle ones */
+    struct fake__device *device; /* of its sender */
+    struct fake_host *to;
+    union ibv_gid dgid;
+    uint32_t qpn, qkey, src_qpn;
+    enum ibv_wr_opcode opcode;
+    unsigned flags;
+    uint32_t imm;
+    uint32_t length; /* of the header and the data */
+    uint8_t bytes[FAKE__GRH + FAKE__MTU];
+};
+
+/* Sends it; more than an MTU vanishes. */
+void fake__datagram_send(const struct fake__qp *qp, const struct fake__wqe *w,
+                         const struct fake__piece *own, size_t n);
+/* Gives it to a QP that may have it; without a receive it is dropped. */
+void fake__respond_datagram(struct fake__qp *peer, struct fake__datagram *g);
 
 #endif

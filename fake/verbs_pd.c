@@ -1,9 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Protection domains, address handles, and text names of values. Static
- * functions run on the thread of their caller: one thread of the world runs at
- * a time (world.h). */
+ * Protection domains, and text names of values. Static functions run on the
+ * thread of their caller: one thread of the world runs at a time (world.h). */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <string.h>
@@ -57,74 +56,6 @@ ibv_query_pkey(struct ibv_context *context, uint8_t port_num, int index,
         return -1;
     }
     *pkey = htons(0xffff);
-    return 0;
-}
-
-/* --- address handles --------------------------------------------------- */
-
-/* Called by ibv_create_ah() and ibv_create_ah_from_wc(). */
-static struct ibv_ah *
-ah_new(struct ibv_pd *pd, const struct ibv_ah_attr *attr)
-{
-    struct fake__ah_handle *h = fake__handle_new(sizeof *h);
-
-    h->obj = fake__alloc(sizeof *h->obj);
-    h->pd = fake__pd_of(pd);
-    h->pd->obj.users++;
-    h->attr = *attr;
-    h->pub.context = pd->context;
-    h->pub.pd = pd;
-    fake__object_init(h->obj, FAKE__AH, h->pd->obj.context, h);
-    return &h->pub;
-}
-
-struct ibv_ah *
-ibv_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr)
-{
-    FAKE_CALL("ibv_create_ah");
-    int err = call.err;
-
-    if (err == 0)
-        err = fake__context_err(fake__pd_of(pd)->obj.context);
-    if (err == 0 && (!attr->is_global || attr->port_num != 1))
-        err = EINVAL;
-    if (err != 0) {
-        errno = err;
-        return NULL;
-    }
-    return ah_new(pd, attr);
-}
-
-struct ibv_ah *
-ibv_create_ah_from_wc(struct ibv_pd *pd, struct ibv_wc *wc, struct ibv_grh *grh,
-                      uint8_t port_num)
-{
-    FAKE_CALL("ibv_create_ah_from_wc");
-    struct ibv_ah_attr attr = {.is_global = 1, .port_num = port_num};
-    int err = call.err;
-
-    if (err == 0)
-        err = fake__context_err(fake__pd_of(pd)->obj.context);
-    if (err == 0 && (port_num != 1 || !(wc->wc_flags & IBV_WC_GRH)))
-        err = EINVAL;
-    if (err != 0) {
-        errno = err;
-        return NULL;
-    }
-    attr.grh.dgid = grh->sgid;
-    attr.grh.sgid_index = 1;
-    attr.grh.hop_limit = grh->hop_limit;
-    return ah_new(pd, &attr);
-}
-
-int
-ibv_destroy_ah(struct ibv_ah *ah)
-{
-    FAKE_CALL_SAFE("ibv_destroy_ah");
-    struct fake__ah_handle *h = (struct fake__ah_handle *)ah;
-
-    h->pd->obj.users--;
-    fake__object_free(h->obj);
     return 0;
 }
 

@@ -42,6 +42,7 @@ struct fake_host {
     bool removed;                /* the device was removed */
     uint8_t reads_in, reads_out; /* RDMA READs at a time; device limits */
     unsigned max_inline;         /* bytes, for QPs of the device */
+    unsigned max_ah;
     struct fake__device *device;
     struct fake_host *next;
     uint16_t next_port;
@@ -119,6 +120,8 @@ size_t fake__device_count(const struct fake_host *host);
 struct fake_host *fake__host_of_addr(const struct sockaddr *addr);
 struct fake_host *fake__host_of_gid(const union ibv_gid *gid);
 void fake__gid_of(const struct fake_host *host, union ibv_gid *gid);
+/* True for a multicast group's. */
+bool fake__gid_is_group(const union ibv_gid *gid);
 
 /* --- calls of the program ---------------------------------------------- */
 

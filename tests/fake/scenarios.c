@@ -83,6 +83,12 @@ event_expect(struct pair *p, enum rdma_cm_event_type type)
 
 /* --- ends -------------------------------------------------------------- */
 
+static enum rdma_port_space
+port_space(const struct pair *p)
+{
+    return p->wish.datagrams ? RDMA_PS_UDP : RDMA_PS_TCP;
+}
+
 bool
 end_make(struct pair *p, struct end *e)
 {
@@ -94,7 +100,7 @@ end_make(struct pair *p, struct end *e)
                 .max_send_sge = 1,
                 .max_recv_sge = 1,
                 .max_inline_data = 64},
-        .qp_type = IBV_QPT_RC,
+        .qp_type = p->wish.datagrams ? IBV_QPT_UD : IBV_QPT_RC,
     };
 
     e->memory = calloc(2, BUFFER);
@@ -122,6 +128,8 @@ end_free(struct end *e)
             rdma_destroy_qp(e->id);
         rdma_destroy_id(e->id);
     }
+    if (e->ah != NULL)
+        ibv_destroy_ah(e->ah);
     if (e->srq != NULL)
         ibv_destroy_srq(e->srq);
     if (e->cq != NULL)
@@ -158,6 +166,11 @@ end_send(struct end *e, uint32_t len, unsigned flags)
                              .send_flags = flags};
     struct ibv_send_wr *bad;
 
+    if (e->ah != NULL) {
+        wr.wr.ud.ah = e->ah;
+        wr.wr.ud.remote_qpn = e->qpn;
+        wr.wr.ud.remote_qkey = e->qkey;
+    }
     return ibv_post_send(e->id->qp, &wr, &bad);
 }
 
@@ -215,7 +228,7 @@ pair_open(struct pair *p, const struct wish *wish)
         p->wish = *wish;
     p->channel = rdma_create_event_channel();
     if (p->channel == NULL || fcntl(p->channel->fd, F_SETFL, O_NONBLOCK) != 0 ||
-        rdma_create_id(p->channel, &p->listener, NULL, RDMA_PS_TCP) != 0 ||
+        rdma_create_id(p->channel, &p->listener, NULL, port_space(p)) != 0 ||
         rdma_bind_addr(p->listener, (struct sockaddr *)&addr) != 0 ||
         rdma_listen(p->listener, 0) != 0) {
         say("cannot listen: %s", errno_name(errno));
@@ -234,7 +247,7 @@ pair_resolve(struct pair *p)
 
     if (src != NULL)
         inet_pton(AF_INET, p->wish.from, &from.sin_addr);
-    if (rdma_create_id(p->channel, &p->client.id, NULL, RDMA_PS_TCP) != 0 ||
+    if (rdma_create_id(p->channel, &p->client.id, NULL, port_space(p)) != 0 ||
         rdma_resolve_addr(p->client.id, src, (struct sockaddr *)&addr, 2000) !=
             0 ||
         !event_expect(p, RDMA_CM_EVENT_ADDR_RESOLVED) ||
@@ -291,12 +304,27 @@ pair_accept(struct pair *p, const void *data, uint8_t len)
     return true;
 }
 
-/* Both ends get ESTABLISHED, in either order. */
+/* Takes from the event what leads to the server. */
+static bool
+client_addressed(struct pair *p)
+{
+    struct rdma_ud_param *ud = &p->last.param.ud;
+
+    p->client.ah = ibv_create_ah(p->client.pd, &ud->ah_attr);
+    p->client.qpn = ud->qp_num;
+    p->client.qkey = ud->qkey;
+    return p->client.ah != NULL;
+}
+
+/* Both ends of a connection get ESTABLISHED, in either order, and only the
+ * client of a datagram service. */
 static bool
 pair_established(struct pair *p)
 {
-    return event_expect(p, RDMA_CM_EVENT_ESTABLISHED) &&
-           event_expect(p, RDMA_CM_EVENT_ESTABLISHED);
+    if (!event_expect(p, RDMA_CM_EVENT_ESTABLISHED))
+        return false;
+    return p->wish.datagrams ? client_addressed(p)
+                             : event_expect(p, RDMA_CM_EVENT_ESTABLISHED);
 }
 
 bool

@@ -1,8 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Both ends of a connection in one thread, for the scenarios that run on a real
- * device and on the fake, and must have the same results. */
+ * Both ends of a connection, or a datagram service and its client, in one
+ * thread, for the scenarios that run on a real device and on the fake, and must
+ * have the same results. */
 #ifndef FAKE_SCENARIOS_H
 #define FAKE_SCENARIOS_H
 
@@ -21,10 +22,14 @@ struct end {
     struct ibv_srq *srq;
     struct ibv_mr *mr;
     uint8_t *memory; /* BUFFER to send from, BUFFER to receive into */
+    /* Of a datagram service and its client: where end_send() sends to. */
+    struct ibv_ah *ah;
+    uint32_t qpn, qkey;
 };
 
 /* The properties of the two ends; 0 means the default. */
 struct wish {
+    bool datagrams;   /* RDMA_PS_UDP */
     bool srq;         /* the server receives from an SRQ */
     unsigned depth;   /* of the send queues; 16 */
     unsigned timeout; /* RDMA_OPTION_ID_ACK_TIMEOUT of the client */

@@ -2,8 +2,9 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Datagrams of the simulated adapter: the header of 40 bytes before a datagram,
- * silent drops, and datagrams that are too long. */
+ * silent drops, datagrams that are too long, and address handles. */
 #include <arpa/inet.h>
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -40,8 +41,9 @@ qp_ready(struct bench *b, struct ibv_cq *cq)
         .qp_type = IBV_QPT_UD,
         .cap = {.max_send_wr = 4,
                 .max_recv_wr = 4,
-                .max_send_sge = 1,
-                .max_recv_sge = 1},
+                .max_send_sge = 2,
+                .max_recv_sge = 1,
+                .max_inline_data = 32},
     };
     struct ibv_qp *qp = ibv_create_qp(b->pd, &init);
     struct ibv_qp_attr a = {
@@ -99,14 +101,20 @@ bench_close(struct bench *b)
 }
 
 static void
-receive(struct bench *b)
+receive_into(struct bench *b, uint32_t length)
 {
     struct ibv_sge sge = {.addr = (uintptr_t)b->memory + HALF,
-                          .length = HALF,
+                          .length = length,
                           .lkey = b->mr->lkey};
     struct ibv_recv_wr *bad, wr = {.sg_list = &sge, .num_sge = 1};
 
     assert_int_equal(ibv_post_recv(b->qp[1], &wr, &bad), 0);
+}
+
+static void
+receive(struct bench *b)
+{
+    receive_into(b, HALF);
 }
 
 /* Returns the status of the next completion, or -1 if none came within a
@@ -150,6 +158,8 @@ a_datagram_comes_after_its_header(void **state)
 {
     (void)state;
     for (int profile = 0; profile < 2; profile++) {
+        struct ibv_ah_attr back;
+        union ibv_gid own;
         struct ibv_grh *grh;
         struct bench b;
         struct ibv_wc wc;
@@ -168,7 +178,11 @@ a_datagram_comes_after_its_header(void **state)
         assert_int_equal(b.memory[HALF + GRH + 100], 0);
 
         grh = (struct ibv_grh *)(b.memory + HALF);
-        assert_memory_equal(&grh->sgid, &grh->dgid, sizeof grh->sgid);
+        assert_int_equal(b.memory[HALF + 20], 0x45); /* IPv4 */
+        assert_memory_equal(b.memory + HALF + 32, b.memory + HALF + 36, 4);
+        assert_int_equal(ibv_init_ah_from_wc(b.context, 1, &wc, grh, &back), 0);
+        assert_int_equal(ibv_query_gid(b.context, 1, 1, &own), 0);
+        assert_memory_equal(&back.grh.dgid, &own, sizeof own);
         ibv_destroy_ah(b.ah); /* the receiver can answer */
         b.ah = ibv_create_ah_from_wc(b.pd, &wc, grh, 1);
         assert_non_null(b.ah);
@@ -200,8 +214,94 @@ the_sender_hears_nothing_of_what_is_dropped(void **state)
     }
 }
 
+/* As the specification has it; Soft-RoCE sends the privileged one. */
 static void
-the_senders_own_qkey_stands_for_a_privileged_one(void **state)
+a_strict_adapter_has_its_own_qkey_for_a_privileged_one(void **state)
+{
+    (void)state;
+    for (int profile = 0; profile < 2; profile++) {
+        struct bench b;
+        struct ibv_wc wc;
+
+        bench_open(&b, profile);
+        receive(&b);
+        assert_int_equal(tell(&b, 8, 0x80000000u), IBV_WC_SUCCESS);
+        assert_int_equal(complete(&b, 1, &wc),
+                         profile == FAKE_STRICT ? IBV_WC_SUCCESS : -1);
+        bench_close(&b);
+    }
+}
+
+/* --- the queues -------------------------------------------------------- */
+
+static void
+pieces_go_as_one_datagram_inline_or_not(void **state)
+{
+    (void)state;
+    for (unsigned flags = 0; flags <= IBV_SEND_INLINE;
+         flags += IBV_SEND_INLINE) {
+        struct ibv_sge sge[2];
+        struct ibv_send_wr *bad, wr = {.sg_list = sge,
+                                       .num_sge = 2,
+                                       .opcode = IBV_WR_SEND,
+                                       .send_flags = flags};
+        struct bench b;
+        struct ibv_wc wc;
+
+        bench_open(&b, FAKE_STRICT);
+        memcpy(b.memory, "to be continued", 15);
+        sge[0] = (struct ibv_sge){(uintptr_t)b.memory, 3, b.mr->lkey};
+        sge[1] = (struct ibv_sge){(uintptr_t)b.memory + 6, 9, b.mr->lkey};
+        wr.wr.ud.ah = b.ah;
+        wr.wr.ud.remote_qpn = b.qp[1]->qp_num;
+        wr.wr.ud.remote_qkey = QKEY;
+        receive(&b);
+        assert_int_equal(ibv_post_send(b.qp[0], &wr, &bad), 0);
+        assert_int_equal(complete(&b, 1, &wc), IBV_WC_SUCCESS);
+        assert_int_equal(wc.byte_len, GRH + 12);
+        assert_int_equal(wc.wc_flags, IBV_WC_GRH);
+        assert_memory_equal(b.memory + HALF + GRH, "to continued", 12);
+        assert_int_equal(complete(&b, 0, &wc), -1); /* no signal was asked */
+        bench_close(&b);
+    }
+}
+
+static void
+a_receive_without_room_for_the_header_ends_its_qp(void **state)
+{
+    struct bench b;
+    struct ibv_wc wc;
+
+    (void)state;
+    bench_open(&b, FAKE_RXE);
+    receive_into(&b, GRH + 7);
+    receive(&b);
+    assert_int_equal(tell(&b, 8, QKEY), IBV_WC_SUCCESS);
+    assert_int_equal(complete(&b, 1, &wc), IBV_WC_LOC_QP_OP_ERR);
+    assert_int_equal(complete(&b, 1, &wc), IBV_WC_WR_FLUSH_ERR);
+    assert_int_equal(tell(&b, 8, QKEY), IBV_WC_SUCCESS);
+    bench_close(&b);
+}
+
+static void
+what_waits_in_a_qp_that_fails_is_flushed(void **state)
+{
+    struct ibv_qp_attr err = {.qp_state = IBV_QPS_ERR};
+    struct bench b;
+    struct ibv_wc wc;
+
+    (void)state;
+    bench_open(&b, FAKE_STRICT);
+    receive(&b);
+    assert_int_equal(ibv_modify_qp(b.qp[1], &err, IBV_QP_STATE), 0);
+    assert_int_equal(complete(&b, 1, &wc), IBV_WC_WR_FLUSH_ERR);
+    assert_int_equal(ibv_modify_qp(b.qp[0], &err, IBV_QP_STATE), 0);
+    assert_int_equal(tell(&b, 8, QKEY), IBV_WC_WR_FLUSH_ERR);
+    bench_close(&b);
+}
+
+static void
+a_removed_device_flushes_and_a_port_that_is_down_sends_nothing(void **state)
 {
     struct bench b;
     struct ibv_wc wc;
@@ -209,8 +309,62 @@ the_senders_own_qkey_stands_for_a_privileged_one(void **state)
     (void)state;
     bench_open(&b, FAKE_STRICT);
     receive(&b);
-    assert_int_equal(tell(&b, 8, 0x80000000u), IBV_WC_SUCCESS);
-    assert_int_equal(complete(&b, 1, &wc), IBV_WC_SUCCESS);
+    fake_port_set(fake_host_local(), false);
+    assert_int_equal(tell(&b, 8, QKEY), IBV_WC_SUCCESS);
+    assert_int_equal(complete(&b, 1, &wc), -1);
+    fake_port_set(fake_host_local(), true);
+    fake_device_remove(fake_host_local());
+    assert_int_equal(complete(&b, 1, &wc), IBV_WC_WR_FLUSH_ERR);
+    bench_close(&b);
+}
+
+/* --- address handles --------------------------------------------------- */
+
+static void
+a_device_has_so_many_address_handles(void **state)
+{
+    struct ibv_ah_attr attr = {
+        .is_global = 1, .port_num = 1, .grh.sgid_index = 1};
+    struct ibv_device_attr device;
+    struct ibv_ah *second;
+    struct bench b;
+
+    (void)state;
+    bench_open(&b, FAKE_RXE);
+    fake_device_handles(fake_host_local(), 2);
+    assert_int_equal(ibv_query_device(b.context, &device), 0);
+    assert_int_equal(device.max_ah, 2);
+    assert_int_equal(ibv_query_gid(b.context, 1, 1, &attr.grh.dgid), 0);
+    second = ibv_create_ah(b.pd, &attr);
+    assert_non_null(second);
+    assert_null(ibv_create_ah(b.pd, &attr));
+    assert_int_equal(errno, EINVAL);
+    ibv_destroy_ah(second);
+    second = ibv_create_ah(b.pd, &attr);
+    assert_non_null(second);
+    ibv_destroy_ah(second);
+    bench_close(&b);
+}
+
+static void
+the_kernel_looks_a_second_for_an_absent_host(void **state)
+{
+    struct ibv_ah_attr attr = {
+        .is_global = 1, .port_num = 1, .grh.sgid_index = 1};
+    struct bench b;
+    uint64_t begin;
+
+    (void)state;
+    bench_open(&b, FAKE_RXE);
+    assert_int_equal(ibv_query_gid(b.context, 1, 1, &attr.grh.dgid), 0);
+    attr.grh.dgid.raw[15] = 77;
+    begin = fake_now_us();
+    assert_null(ibv_create_ah(b.pd, &attr));
+    assert_int_equal(errno, ETIMEDOUT);
+    assert_in_range(fake_now_us() - begin, 1000000, 1100000);
+    attr.is_global = 0;
+    assert_null(ibv_create_ah(b.pd, &attr));
+    assert_int_equal(errno, EINVAL);
     bench_close(&b);
 }
 
@@ -243,7 +397,15 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_datagram_comes_after_its_header),
         cmocka_unit_test(the_sender_hears_nothing_of_what_is_dropped),
-        cmocka_unit_test(the_senders_own_qkey_stands_for_a_privileged_one),
+        cmocka_unit_test(
+            a_strict_adapter_has_its_own_qkey_for_a_privileged_one),
+        cmocka_unit_test(pieces_go_as_one_datagram_inline_or_not),
+        cmocka_unit_test(a_receive_without_room_for_the_header_ends_its_qp),
+        cmocka_unit_test(what_waits_in_a_qp_that_fails_is_flushed),
+        cmocka_unit_test(
+            a_removed_device_flushes_and_a_port_that_is_down_sends_nothing),
+        cmocka_unit_test(a_device_has_so_many_address_handles),
+        cmocka_unit_test(the_kernel_looks_a_second_for_an_absent_host),
         cmocka_unit_test(
             more_than_the_mtu_vanishes_on_soft_roce_and_fails_if_strict),
     };
