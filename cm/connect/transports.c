@@ -9,12 +9,13 @@
 #include "transport/rdma/rdma.h"
 #include "transport/shm/shm.h"
 #include "transport/tcp/tcp.h"
+#include "transport/ud/ud.h"
 
 const struct vc__transport *const vc__transports[] = {
 #ifndef VC_WITHOUT_RDMA
-    &vc__rdma,   &vc__rdma_ib,
+    &vc__rdma,   &vc__rdma_ib, &vc__rdma_ud,
 #endif
-    &vc__inproc, &vc__tcp,     &vc__shm, NULL};
+    &vc__inproc, &vc__tcp,     &vc__shm,     NULL};
 
 _Static_assert(sizeof vc__transports / sizeof *vc__transports - 1 <=
                    VC__TRANSPORTS_MAX,

@@ -1,0 +1,291 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The completion queue of a port: finds the wire of each datagram by its key,
+ * and answers one that no wire has. All of it runs on the holder of the engine.
+ * See transport/ud/port.h. */
+#include <errno.h>
+
+#include "transport/ud/wire.h"
+
+/* RESETs are sent this far apart at least: a flood of strangers' datagrams is
+ * not answered. */
+#define RESET_PAUSE_US 2000u
+
+/* --- wires by key -------------------------------------------------------- */
+
+/* Returns the wire with this key; NULL if there is none. (P). For
+ * datagram_handle(). */
+static struct vc__ud_wire *
+wire_find(const struct vc__ud_port *p, uint32_t key)
+{
+    struct vc__ud_wire *u = p->buckets[key % VC__UD_BUCKETS];
+
+    while (u != NULL && u->key != key)
+        u = u->chain;
+    return u;
+}
+
+/* Returns the wire that sends with this key to the QP with this number, NULL if
+ * there is none. (P). For reset_take(). */
+static struct vc__ud_wire *
+wire_find_sender(struct vc__ud_port *p, uint32_t key, uint32_t qpn)
+{
+    struct vc__ud_wire *u;
+
+    cds_list_for_each_entry (u, &p->wires, node) {
+        if (u->theirs.key == key && u->theirs.qpn == qpn && u->ah != NULL)
+            return u;
+    }
+    return NULL;
+}
+
+/* --- strangers ----------------------------------------------------------- */
+
+/* Answers a datagram whose key no wire has: its sender finds out at once that
+ * the connection is gone. For datagram_handle(). */
+static void
+reset_send(struct vc__ud_port *p, struct ibv_wc *wc, struct ibv_grh *grh,
+           uint32_t key, uint64_t now)
+{
+    struct vc__datagram d = {.key = key, .flags = VC__DATAGRAM_RESET};
+    struct ibv_ah_attr attr = {0};
+    struct vc__ud_ah *ah;
+
+    if (now < p->reset_at ||
+        ibv_init_ah_from_wc(p->device->verbs, p->number, wc, grh, &attr) != 0)
+        return;
+    p->reset_at = now + RESET_PAUSE_US;
+    pthread_mutex_lock(&p->lock);
+    ah = vc__ud_can_post(p) ? vc__ud_ah_get(p, &attr) : NULL;
+    if (ah != NULL) {
+        vc__ud_post(p, ah->ah, wc->src_qp, RDMA_UDP_QKEY, &d, NULL, 0, 0);
+        vc__ud_ah_put(ah);
+    }
+    pthread_mutex_unlock(&p->lock);
+}
+
+/* The peer has no connection of this key any more. For datagram_handle(). */
+static void
+reset_take(struct vc__ud_port *p, uint32_t key, uint32_t qpn)
+{
+    struct vc__ud_wire *u;
+    bool leaving = false;
+
+    pthread_mutex_lock(&p->lock);
+    u = wire_find_sender(p, key, qpn);
+    if (u != NULL)
+        leaving = u->leaving;
+    pthread_mutex_unlock(&p->lock);
+    if (u == NULL)
+        vc__count(&p->device->engine->ledger, VC__COUNT_datagrams_dropped, 1);
+    else if (leaving)
+        u->wire.ops->left(&u->wire);
+    else
+        u->wire.ops->failed(&u->wire,
+                            "the peer does not know this connection any more");
+}
+
+/* --- datagrams ----------------------------------------------------------- */
+
+/* Has the wire send to where this datagram came from, unless it knows that
+ * already: a server learns it by the first datagram of its client. (P). False:
+ * it cannot, for lack of memory; the client sends again. For wire_of(). */
+static bool
+wire_ah_set(struct vc__ud_wire *u, struct ibv_wc *wc, struct ibv_grh *grh)
+{
+    struct vc__ud_port *p = u->port;
+    struct ibv_ah_attr attr = {0};
+
+    if (u->ah != NULL)
+        return true;
+    if (ibv_init_ah_from_wc(p->device->verbs, p->number, wc, grh, &attr) != 0)
+        return false;
+    u->ah = vc__ud_ah_get(p, &attr);
+    return u->ah != NULL;
+}
+
+/* Returns the wire of this datagram, ready to answer; NULL: there is none, and
+ * *known is true if that is for lack of memory or as its sender is another. For
+ * datagram_handle(). */
+static struct vc__ud_wire *
+wire_of(struct vc__ud_port *p, uint32_t key, struct ibv_wc *wc,
+        struct ibv_grh *grh, bool *known)
+{
+    struct vc__ud_wire *u;
+
+    pthread_mutex_lock(&p->lock);
+    u = wire_find(p, key);
+    *known = u != NULL;
+    if (u != NULL && (u->theirs.qpn != wc->src_qp || !wire_ah_set(u, wc, grh)))
+        u = NULL;
+    pthread_mutex_unlock(&p->lock);
+    return u;
+}
+
+/* A datagram has come. Returns true if its buffer is kept. For
+ * receive_handle(). */
+static bool
+datagram_handle(struct vc__ud_port *p, struct ibv_wc *wc,
+                struct vc__buffer *buffer, uint64_t now)
+{
+    struct ibv_grh *grh = (struct ibv_grh *)(void *)buffer->data;
+    uint32_t len = wc->byte_len > VC__UD_GRH ? wc->byte_len - VC__UD_GRH : 0;
+    struct vc__ud_wire *u = NULL;
+    struct vc__datagram d;
+    bool known = true;
+
+    if (vc__datagram_get(&d, buffer->data + VC__UD_GRH, len)) {
+        if (d.flags & VC__DATAGRAM_RESET) {
+            reset_take(p, d.key, wc->src_qp);
+            return false;
+        }
+        u = wire_of(p, d.key, wc, grh, &known);
+    }
+    if (u != NULL)
+        return vc__ud_take(u, &d, buffer, len, now);
+    vc__count(&p->device->engine->ledger, VC__COUNT_datagrams_dropped, 1);
+    if (!known)
+        reset_send(p, wc, grh, d.key, now);
+    return false;
+}
+
+/* A receive has completed. For completion_take(). */
+static void
+receive_take(struct vc__ud_port *p, struct ibv_wc *wc, uint64_t now)
+{
+    struct vc__buffer *b = (struct vc__buffer *)(uintptr_t)wc->wr_id;
+
+    if (wc->status != IBV_WC_SUCCESS || !datagram_handle(p, wc, b, now))
+        vc__ud_receive_give_back(p, b);
+}
+
+/* Passes a completion on. For vc__ud_poll(). */
+static void
+completion_take(struct vc__ud_port *p, struct ibv_wc *wc, uint64_t now)
+{
+    bool is_send = wc->wr_id & 1;
+
+    if (is_send) {
+        pthread_mutex_lock(&p->lock);
+        vc__ud_retire(p, (uint32_t)(wc->wr_id >> 1));
+        pthread_mutex_unlock(&p->lock);
+    } else {
+        receive_take(p, wc, now);
+    }
+    /* A receive that was too short for its datagram concerns only that. */
+    if (wc->status != IBV_WC_SUCCESS &&
+        (is_send || wc->status == IBV_WC_WR_FLUSH_ERR))
+        vc__ud_port_fail(p);
+}
+
+/* --- after a batch ------------------------------------------------------- */
+
+/* Sends the acknowledgements that are due and that no data have carried since.
+ * For batch_end(). */
+static void
+acks_send(struct vc__ud_port *p, uint64_t now)
+{
+    struct vc__ud_wire *u, *next;
+
+    cds_list_for_each_entry_safe (u, next, &p->acking, acking) {
+        cds_list_del_init(&u->acking);
+        if (u->ah != NULL && vc__reliable_ack_due(&u->reliable, now))
+            vc__ud_send_bare(u, 0);
+        vc__ud_busy(p, u);
+    }
+}
+
+/* Returns a wire that waited for room in the send queue and has it now; NULL:
+ * none. (P). For batch_end(). */
+static struct vc__ud_wire *
+waiting_take(struct vc__ud_port *p, uint64_t now)
+{
+    while (!cds_list_empty(&p->waiting) && vc__ud_can_post(p)) {
+        struct vc__ud_wire *u =
+            cds_list_first_entry(&p->waiting, struct vc__ud_wire, waiting);
+
+        cds_list_del_init(&u->waiting);
+        vc__ud_pump(u, now);
+        if (vc__ud_take_room(u))
+            return u;
+    }
+    return NULL;
+}
+
+/* After a batch of completions. For vc__ud_poll(). */
+static void
+batch_end(struct vc__ud_port *p, uint64_t now)
+{
+    struct vc__ud_wire *u;
+
+    for (;;) {
+        pthread_mutex_lock(&p->lock);
+        acks_send(p, now);
+        u = waiting_take(p, now);
+        pthread_mutex_unlock(&p->lock);
+        if (u == NULL)
+            return;
+        u->wire.ops->writable(&u->wire, 0);
+    }
+}
+
+/* --- the source ---------------------------------------------------------- */
+
+/* True if completions of the last poll are unhandled, or a new poll finds some.
+ * For vc__ud_poll(). */
+static bool
+port_completions_found(struct vc__ud_port *p)
+{
+    if (p->wc_at < p->wc_n)
+        return true;
+    p->wc_at = 0;
+    p->wc_n = ibv_poll_cq(p->cq, VC__WC_BATCH, p->wc);
+    if (p->wc_n < 0)
+        p->wc_n = 0;
+    return p->wc_n > 0;
+}
+
+unsigned
+vc__ud_poll(struct vc__source *s)
+{
+    struct vc__ud_port *p =
+        caa_container_of(s, struct vc__ud_port, completions);
+    uint64_t now;
+    unsigned n = 0;
+
+    if (!port_completions_found(p)) {
+        if (p->repost != NULL)
+            vc__ud_receives_repost(p);
+        return 0;
+    }
+    now = vc__now();
+    for (; p->wc_at < p->wc_n; n++) {
+        struct ibv_wc wc = p->wc[p->wc_at++];
+
+        completion_take(p, &wc, now);
+    }
+    batch_end(p, now);
+    return n;
+}
+
+void
+vc__ud_arm(struct vc__source *s)
+{
+    /* Fails only when the device is removed; its removal event is handled
+     * then. */
+    ibv_req_notify_cq(caa_container_of(s, struct vc__ud_port, completions)->cq,
+                      0);
+}
+
+void
+vc__ud_ready(struct vc__source *s)
+{
+    struct vc__ud_port *p =
+        caa_container_of(s, struct vc__ud_port, completions);
+    struct ibv_cq *cq;
+    void *context;
+
+    if (ibv_get_cq_event(p->channel, &cq, &context) == 0)
+        ibv_ack_cq_events(cq, 1);
+}

@@ -1,0 +1,158 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The send queue of a port: its header goes from memory of the work request's
+ * own, the data from the packet that is kept for sending again. All of it runs
+ * on any thread, under the lock of the port. See transport/ud/port.h. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "transport/ud/port.h"
+
+_Static_assert(sizeof(struct vc__ud_packet) <= VC__UD_PACKET_HEAD,
+               "the head of a packet fits before its bytes");
+
+/* --- packets ------------------------------------------------------------- */
+
+struct vc__ud_packet *
+vc__ud_packet_new(struct vc__ud_port *p, uint32_t len)
+{
+    struct vc__buffers *pool =
+        len + VC__UD_PACKET_HEAD <= p->small.size ? &p->small : &p->large;
+    struct vc__ud_packet *packet;
+    struct vc__buffer *b;
+
+    if (pool->n_free == 0 && vc__buffers_reserve(pool, 1) != VC_OK)
+        return NULL;
+    b = vc__buffers_take(pool);
+    packet = (struct vc__ud_packet *)(void *)b->data;
+    *packet = (struct vc__ud_packet){.buffer = b, .pool = pool};
+    return packet;
+}
+
+void
+vc__ud_packet_release(struct vc__ud_packet *packet)
+{
+    if (packet->refs == 0 && packet->unacked == 0)
+        vc__buffers_give(packet->pool, packet->buffer);
+}
+
+/* --- address handles ----------------------------------------------------- */
+
+/* True if both lead to the same port of the same host. For vc__ud_ah_get(). */
+static bool
+ah_is_same(const struct ibv_ah_attr *a, const struct ibv_ah_attr *b)
+{
+    return a->dlid == b->dlid && a->sl == b->sl &&
+           a->src_path_bits == b->src_path_bits &&
+           a->is_global == b->is_global && a->port_num == b->port_num &&
+           memcmp(&a->grh.dgid, &b->grh.dgid, sizeof a->grh.dgid) == 0 &&
+           a->grh.sgid_index == b->grh.sgid_index &&
+           a->grh.traffic_class == b->grh.traffic_class;
+}
+
+struct vc__ud_ah *
+vc__ud_ah_get(struct vc__ud_port *p, const struct ibv_ah_attr *attr)
+{
+    struct ibv_ah_attr wanted = *attr;
+    struct vc__ud_ah *ah;
+
+    cds_list_for_each_entry (ah, &p->ahs, node) {
+        if (ah_is_same(&ah->attr, attr)) {
+            ah->users++;
+            return ah;
+        }
+    }
+    ah = calloc(1, sizeof *ah);
+    if (ah == NULL)
+        return NULL;
+    ah->attr = *attr;
+    ah->users = 1;
+    ah->ah = ibv_create_ah(p->device->pd, &wanted);
+    if (ah->ah == NULL) {
+        free(ah);
+        return NULL;
+    }
+    cds_list_add(&ah->node, &p->ahs);
+    return ah;
+}
+
+void
+vc__ud_ah_put(struct vc__ud_ah *ah)
+{
+    if (--ah->users > 0)
+        return;
+    cds_list_del(&ah->node);
+    ibv_destroy_ah(ah->ah);
+    free(ah);
+}
+
+/* --- the send queue ------------------------------------------------------ */
+
+/* Accounts for a request that was posted. For vc__ud_post(). */
+static void
+post_account(struct vc__ud_port *p, struct vc__ud_packet *reads, bool signal)
+{
+    p->reads[p->sent % VC__UD_SENDS] = reads;
+    if (reads != NULL)
+        reads->refs++;
+    p->sent++;
+    if (signal)
+        p->signalled = p->sent;
+}
+
+int
+vc__ud_post(struct vc__ud_port *p, struct ibv_ah *ah, uint32_t qpn,
+            uint32_t qkey, const struct vc__datagram *d,
+            struct vc__ud_packet *packet, uint32_t offset, uint32_t len)
+{
+    uint8_t *header =
+        p->headers + (size_t)(p->sent % VC__UD_SENDS) * VC__UD_HEADER_SPACE;
+    bool is_inline = VC__DATAGRAM_HEADER + len <= p->inline_max;
+    /* A request that is not inline keeps its packet until it has completed. */
+    bool signal = !is_inline || p->sent + 1 - p->signalled >= VC__UD_SENDS / 4;
+    struct ibv_sge sge[2] = {{.addr = (uintptr_t)header,
+                              .length = VC__DATAGRAM_HEADER,
+                              .lkey = p->headers_mr->lkey}};
+    struct ibv_send_wr wr = {
+        .wr_id = (uint64_t)(p->sent + 1) << 1 | 1,
+        .sg_list = sge,
+        .num_sge = 1,
+        .opcode = IBV_WR_SEND,
+        .wr.ud = {.ah = ah, .remote_qpn = qpn, .remote_qkey = qkey},
+    };
+    struct ibv_send_wr *bad;
+    int err;
+
+    vc__datagram_put(header, d);
+    if (packet != NULL) {
+        sge[1] = (struct ibv_sge){
+            .addr = (uintptr_t)(vc__ud_packet_data(packet) + offset),
+            .length = len,
+            .lkey = packet->buffer->lkey};
+        wr.num_sge = 2;
+    }
+    if (is_inline)
+        wr.send_flags |= IBV_SEND_INLINE;
+    if (signal)
+        wr.send_flags |= IBV_SEND_SIGNALED;
+    err = ibv_post_send(p->qp, &wr, &bad);
+    if (err == 0)
+        post_account(p, is_inline ? NULL : packet, signal);
+    return err;
+}
+
+void
+vc__ud_retire(struct vc__ud_port *p, uint32_t number)
+{
+    while (p->retired != number) {
+        struct vc__ud_packet *packet = p->reads[p->retired % VC__UD_SENDS];
+
+        p->retired++;
+        if (packet == NULL)
+            continue;
+        packet->refs--;
+        vc__ud_packet_release(packet);
+    }
+}
