@@ -122,7 +122,8 @@ calls_look_down()
 # By the files that the compiler read for each object of the library.
 only_rdma_sees_verbs()
 {
-    find "$build/transport" "$build/cm" "$build/rpc" -name '*.Plo' ! -path '*/transport/rdma/*' |
+    find "$build/transport" "$build/cm" "$build/rpc" -name '*.Plo' ! -path '*/transport/rdma/*' \
+        ! -path '*/transport/ud/*' |
         xargs grep -o '[^ ]*/\(infiniband\|rdma\)/[a-z_]*\.h' | grep -v '/transport/rdma/rdma\.h$'
     grep -q '/infiniband/verbs\.h' "$build"/transport/rdma/.deps/*.Plo || echo 'objects do not say what they see'
 }

@@ -225,10 +225,9 @@ struct vc_runtime;
     X(cm_timewaits, COUNTER, NUMBER, "of cm_events: TIMEWAIT_EXIT")            \
     X(cm_multicast_errors, COUNTER, NUMBER, "of cm_events: MULTICAST_ERROR")   \
     X(servers_unhealthy, COUNTER, NUMBER,                                      \
-      "times that a server got no calls since it was unhealthy")              \
+      "times that a server got no calls since it was unhealthy")               \
     X(links_made_ud, COUNTER, NUMBER, "of links_made: over RDMA datagrams")    \
-    X(datagrams_resent, COUNTER, NUMBER,                                       \
-      "datagrams of rdma+ud sent again")                                       \
+    X(datagrams_resent, COUNTER, NUMBER, "datagrams of rdma+ud sent again")    \
     X(datagrams_again, COUNTER, NUMBER,                                        \
       "datagrams of rdma+ud received again, and dropped")                      \
     X(datagrams_dropped, COUNTER, NUMBER,                                      \

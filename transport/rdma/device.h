@@ -33,8 +33,8 @@ struct vc__device_counted {
     uint64_t receive, receive_limit, send, send_limit;
 };
 
-/* One that uses a device without a QP in its table, and is told when the device
- * is doomed. It adds itself to device->watchers. */
+/* One that uses a device without a QP in its table, and is notified when the
+ * device is doomed. It adds itself to device->watchers. */
 struct vc__device_watcher {
     struct cds_list_head node;
     /* On the holder, in the loop of the engine; may not remove itself. */

@@ -133,7 +133,7 @@ ud_answered(struct vc__ud_wire *u, const struct vc__rdma_event *ev)
 /* Asks the server, as often as this is called: sends the hello. 0 or an errno.
  * For vc__ud_hello() and ud_route_known(). */
 static int
-ask(struct vc__ud_wire *u)
+server_ask(struct vc__ud_wire *u)
 {
     struct rdma_conn_param param = {
         .private_data = u->said,
@@ -162,7 +162,7 @@ ud_route_known(struct vc__ud_wire *u)
         w->ops->ready(w);
         return;
     }
-    err = ask(u);
+    err = server_ask(u);
     if (err == 0)
         return;
     ud_fail_errno(w, "connect", err);
@@ -302,7 +302,7 @@ vc__ud_hello(struct vc__wire *w, const void *data, size_t len)
     vc__intro_put(u->said, &ours);
     memcpy(u->said + VC__INTRO, data, len);
     u->said_len = (uint16_t)(VC__INTRO + len);
-    err = ask(u);
+    err = server_ask(u);
     return err == 0 ? VC_OK : ud_fail_errno(w, "connect", err);
 }
 

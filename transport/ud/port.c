@@ -52,21 +52,21 @@ port_free(struct vc__ud_port *p)
     free(p);
 }
 
-/* A wire that was not told yet that the port has failed; NULL: none. For
+/* A wire that was not notified yet that the port has failed; NULL: none. For
  * port_gone(). */
 static struct vc__ud_wire *
-untold_find(struct vc__ud_port *p)
+unnotified_find(struct vc__ud_port *p)
 {
     struct vc__ud_wire *u;
 
     cds_list_for_each_entry (u, &p->wires, node) {
-        if (!u->told_gone)
+        if (!u->notified)
             return u;
     }
     return NULL;
 }
 
-/* A task, deferred when the port has failed: tells its wires; without wires,
+/* A task, posted when the port has failed: notifies its wires; without wires,
  * frees the port. Posted again when the last wire is freed, after the task that
  * starts the tick, which may be under way. */
 static void
@@ -76,8 +76,8 @@ port_gone(struct vc__task *task)
     struct vc__ud_wire *u;
 
     p->gone_posted = false;
-    while ((u = untold_find(p)) != NULL) {
-        u->told_gone = true;
+    while ((u = unnotified_find(p)) != NULL) {
+        u->notified = true;
         if (p->device->doomed)
             u->wire.ops->removed(&u->wire, "the RDMA device was removed");
         else

@@ -68,7 +68,7 @@ struct vc__ud_port {
     struct cds_list_head node; /* in context->ports */
     struct vc__device *device;
     struct vc__device_watcher watcher;
-    struct vc__task gone; /* tells the wires that the port has failed */
+    struct vc__task gone; /* notifies the wires that the port has failed */
     bool gone_posted;
     bool failed;         /* no new wire may use it */
     uint8_t number;      /* of the device's port */
@@ -132,8 +132,8 @@ void vc__ud_close(struct vc__context *context);
  * others                 of the device, by vc__status_of_errno() */
 enum vc_status vc__ud_port_get(struct vc__ud_context *c, struct rdma_cm_id *id,
                                struct vc__ud_port **port);
-/* The port has failed, or its device is gone: its wires are told, by a task,
- * and it is freed when it has none. Called also when a failed port loses its
+/* The port has failed, or its device is gone: its wires are notified, by a
+ * task, and it is freed when it has none. Called also when a failed port loses its
  * last wire. */
 void vc__ud_port_fail(struct vc__ud_port *p);
 

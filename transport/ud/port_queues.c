@@ -97,9 +97,9 @@ vc__ud_receives_add(struct vc__ud_port *p, unsigned n)
 /* --- the QP -------------------------------------------------------------- */
 
 /* Creates the QP, with as many inline bytes as the adapter grants. 0 or an
- * errno. For qp_make(). */
+ * errno. For ud_qp_make(). */
 static int
-qp_create(struct vc__ud_port *p)
+ud_qp_create(struct vc__ud_port *p)
 {
     for (unsigned i = 0; p->qp == NULL && i < INLINE_STEPS; i++) {
         struct ibv_qp_init_attr attr = {
@@ -119,9 +119,9 @@ qp_create(struct vc__ud_port *p)
     return p->qp == NULL ? errno : 0;
 }
 
-/* Moves the QP to RTS. 0 or an errno. For qp_make(). */
+/* Moves the QP to RTS. 0 or an errno. For ud_qp_make(). */
 static int
-qp_start(struct vc__ud_port *p)
+ud_qp_start(struct vc__ud_port *p)
 {
     struct ibv_qp_attr attr = {
         .qp_state = IBV_QPS_INIT, .port_num = p->number, .qkey = RDMA_UDP_QKEY};
@@ -208,13 +208,13 @@ memory_make(struct vc__ud_port *p)
 /* Makes the QP, has it receive, and the engine poll it. For
  * vc__ud_queues_make(). */
 static enum vc_status
-qp_make(struct vc__ud_port *p)
+ud_qp_make(struct vc__ud_port *p)
 {
-    int err = qp_create(p);
+    int err = ud_qp_create(p);
     enum vc_status status;
 
     if (err == 0)
-        err = qp_start(p);
+        err = ud_qp_start(p);
     if (err != 0)
         return vc__device_fail(p->device, "a UD QP", err);
     status = vc__ud_receives_add(p, VC__UD_RECEIVES_LEAST);
@@ -248,7 +248,7 @@ vc__ud_queues_make(struct vc__ud_port *p)
     if (status == VC_OK)
         status = memory_make(p);
     if (status == VC_OK)
-        status = qp_make(p);
+        status = ud_qp_make(p);
     return status;
 }
 

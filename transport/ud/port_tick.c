@@ -81,7 +81,7 @@ dead_find(const struct vc__ud_port *p, uint64_t now)
     struct vc__ud_wire *u;
 
     cds_list_for_each_entry (u, &p->busy, busy) {
-        if (u->reliable.unacked != u->reliable.next && !u->told_gone &&
+        if (u->reliable.unacked != u->reliable.next && !u->notified &&
             now - u->heard > VC__UD_SILENCE_US)
             return u;
     }
@@ -102,7 +102,7 @@ vc__ud_tick(struct vc__timer *timer)
         p->ticking = false;
     dead = dead_find(p, now);
     if (dead != NULL)
-        dead->told_gone = true;
+        dead->notified = true;
     pthread_mutex_unlock(&p->lock);
 
     if (p->idle_ticks <= IDLE_TICKS) {

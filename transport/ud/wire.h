@@ -54,7 +54,7 @@ struct vc__ud_wire {
     struct vc__ud_port *port;                         /* NULL: not prepared */
     struct cds_list_head node, busy, waiting, acking; /* in the port's lists */
     struct vc__ud_wire *chain;                        /* of the bucket */
-    bool told_gone; /* removed() or failed() was called for the port's end */
+    bool notified; /* removed() or failed() was called for the port's end */
 
     /* (P) The peer. */
     uint32_t key; /* that its datagrams have */

@@ -23,7 +23,7 @@ packet_pass(struct vc__ud_wire *u, const uint8_t *data, uint32_t len)
 /* Drops the packet that is being put together. For piece_add(), and when the
  * wire ends. */
 static void
-assembly_drop(struct vc__ud_wire *u)
+ud_assembly_drop(struct vc__ud_wire *u)
 {
     free(u->assembly);
     u->assembly = NULL;
@@ -61,7 +61,7 @@ piece_add(struct vc__ud_wire *u, const uint8_t *data, uint32_t len,
     uint8_t *packet = u->assembly;
 
     if (breach != NULL) {
-        assembly_drop(u);
+        ud_assembly_drop(u);
         u->wire.ops->failed(&u->wire, breach);
         return;
     }
@@ -105,7 +105,7 @@ held_take(struct vc__ud_wire *u, uint32_t from)
     }
 }
 
-/* What a datagram comes to. */
+/* What a datagram has changed. */
 struct arrival {
     enum vc__reliable_kind kind; /* of its sequence */
     bool good;                   /* it is the peer's */
@@ -159,8 +159,8 @@ vc__ud_take(struct vc__ud_wire *u, const struct vc__datagram *d,
     vc__ud_count(u);
     pthread_mutex_unlock(&u->port->lock);
     if (!a.good)
-        vc__count(&u->port->device->engine->ledger,
-                  VC__COUNT_datagrams_dropped, 1);
+        vc__count(&u->port->device->engine->ledger, VC__COUNT_datagrams_dropped,
+                  1);
     if (a.kind == VC__RELIABLE_AHEAD)
         ahead_keep(u, d, buffer, len);
     if (a.kind == VC__RELIABLE_NEXT) {
@@ -177,7 +177,7 @@ vc__ud_take(struct vc__ud_wire *u, const struct vc__datagram *d,
 void
 vc__ud_drop_received(struct vc__ud_wire *u)
 {
-    assembly_drop(u);
+    ud_assembly_drop(u);
     for (unsigned i = 0; i < VC__RELIABLE_WINDOW; i++) {
         if (u->held[i].buffer != NULL)
             vc__ud_receive_give_back(u->port, u->held[i].buffer);
