@@ -106,8 +106,7 @@ slab_add(struct vc__buffers *b, unsigned n)
         goto out_map;
     }
     for (unsigned i = 0; i < n; i++) {
-        slab->buffers[i].data =
-            (uint8_t *)slab->base + i * b->size;
+        slab->buffers[i].data = (uint8_t *)slab->base + i * b->size;
         slab->buffers[i].lkey = slab->mr->lkey;
         vc__buffers_give(b, &slab->buffers[i]);
     }
