@@ -51,7 +51,7 @@ layers_look_down()
 
 # The wings of doc/architecture.md in their order: a file includes files of its own wing and of those before it. In each pair of
 # strangers the first must not include the second.
-wings='transport/core transport/wire transport transport/rdma transport/inproc transport/socket transport/tcp transport/shm transport/ud cm/connect cm/link cm/pool
+wings='transport/core transport/wire transport transport/rdma transport/ud transport/inproc transport/socket transport/tcp transport/shm cm/connect cm/link cm/pool
     rpc/codec rpc rpc/balance rpc/stream rpc/client rpc/server rpc/services rpc/protobuf_c'
 strangers='rpc/server>rpc/client transport/inproc>transport/rdma transport/socket>transport/rdma
     transport/socket>transport/inproc transport/tcp>transport/rdma transport/tcp>transport/inproc transport/shm>transport/rdma

@@ -20,10 +20,10 @@
  *   later have been received: fewer may be reordering. Where datagrams have
  *   overtaken each other it also has the time of a slow round trip.
  * - The window begins with VC__RELIABLE_FIRST, grows by one for each datagram
- *   that is acknowledged with all before it until the first loss, then by one for each window; a
- *   loss halves it, to 2 at least, once for each window. A timeout sets it to
- *   1, and it grows as at first to half of what it was; lost datagrams are sent
- *   again as the window allows, the oldest at once.
+ *   that is acknowledged with all before it until the first loss, then by one
+ *   for each window; a loss halves it, to 2 at least, once for each window. A
+ *   timeout sets it to 1, and it grows as at first to half of what it was. Lost
+ *   datagrams are sent again as the window allows, the oldest at once.
  * - Acknowledgements go with data; alone after two datagrams, at once for
  *   something that arrived out of order or twice or asks for it, else after
  *   VC__RELIABLE_ACK_DELAY.
