@@ -29,7 +29,9 @@
  *   VC__RELIABLE_ACK_DELAY.
  * - A peer that acknowledges nothing is quiet after VC__RELIABLE_TRIES timeouts
  *   in a row: nothing more is sent to it until something of it arrives. What
- *   that means is for the caller to say. */
+ *   that means is for the caller to say.
+ *
+ * Called by: reliable.c (all). */
 #ifndef VC_TRANSPORT_UD_RELIABLE_H
 #define VC_TRANSPORT_UD_RELIABLE_H
 
