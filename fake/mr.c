@@ -133,6 +133,15 @@ fake__local_pieces(struct fake__device *d, const struct fake__pd *pd,
     return true;
 }
 
+/* The key whose memory a window gives access to: Soft-RoCE checks the bounds of
+ * the window's region only. Called by fake__remote_piece(). */
+static const struct fake__key *
+bounds_of(const struct fake__key *key)
+{
+    return fake__rxe() && key->obj.kind == FAKE__MW && key->mr != NULL ? key->mr
+                                                                       : key;
+}
+
 /* Called by fake__remote_piece(). */
 static bool
 window_serves(const struct fake__key *key, const struct fake__qp *qp)
@@ -146,7 +155,7 @@ bool
 fake__remote_piece(struct fake__qp *qp, uint32_t rkey, uint64_t addr,
                    size_t length, unsigned access, struct fake__piece *piece)
 {
-    struct fake__key *key = key_find(qp->device, rkey);
+    const struct fake__key *key = key_find(qp->device, rkey), *bounds;
 
     *piece = (struct fake__piece){0};
     if ((qp->attr.qp_access_flags & access) != access)
@@ -154,11 +163,14 @@ fake__remote_piece(struct fake__qp *qp, uint32_t rkey, uint64_t addr,
     if (length == 0)
         return true;
     if (key == NULL || key->rkey != rkey || key->pd != qp->pd ||
-        !covers(key, addr, length) || (key->access & access) != access)
+        (key->access & access) != access)
         return false;
     if (key->obj.kind == FAKE__MW && !window_serves(key, qp))
         return false;
-    piece->at = key->memory + (addr - key->start);
+    bounds = bounds_of(key);
+    if (!covers(bounds, addr, length))
+        return false;
+    piece->at = bounds->memory + (addr - bounds->start);
     piece->length = length;
     return true;
 }

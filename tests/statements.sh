@@ -29,7 +29,7 @@ is_there()
 {
     case $1 in
     lint) grep -q "^ *check $2 " tests/lint.sh ;;
-    fake/faithful) grep -q "{\"$2\", " tests/fake/faithful.c ;;
+    fake/faithful) grep -q "{\"$2\", " tests/fake/faithful*.c ;;
     *) [ -f "tests/$1.c" ] && grep -qE "(^|\\()$2[(,)]" "tests/$1.c" ;;
     esac
 }

@@ -10,10 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "faithful.h"
 #include "scenarios.h"
 
-/* Returns the outcome of a call that sets errno. */
-static const char *
+const char *
 outcome(int result)
 {
     return result == 0 ? "0" : errno_name(errno);
@@ -548,13 +548,19 @@ objects_in_use(void)
     pair_close(&p);
 }
 
+static void
+run(const struct scenario *s)
+{
+    for (; s->name != NULL; s++) {
+        say("%s", s->name);
+        s->run();
+    }
+}
+
 int
 main(void)
 {
-    static const struct {
-        const char *name;
-        void (*run)(void);
-    } scenarios[] = {
+    static const struct scenario scenarios[] = {
         {"nobody listens", nobody_listens},
         {"rejected with words", rejected_with_words},
         {"destroyed instead of accepted", destroyed_instead_of_accepted},
@@ -578,15 +584,17 @@ main(void)
         {"a shared queue has a limit", a_shared_queue_has_a_limit},
         {"sends without a signal", sends_without_a_signal},
         {"objects in use", objects_in_use},
+        {NULL, NULL},
     };
 
     if (getenv("VC_TEST_ADDR") == NULL) {
         fprintf(stderr, "VC_TEST_ADDR is not set\n");
         return 77;
     }
-    for (size_t i = 0; i < sizeof scenarios / sizeof scenarios[0]; i++) {
-        say("%s", scenarios[i].name);
-        scenarios[i].run();
-    }
+    run(scenarios);
+    run(faithful_windows);
+    run(faithful_sync);
+    if (machine_may_change())
+        run(faithful_device);
     return 0;
 }

@@ -215,6 +215,29 @@ a_window_is_no_larger_than_was_bound(void **state)
 }
 
 static void
+soft_roce_bounds_a_window_by_its_region(void **state)
+{
+    struct pair p;
+    struct ibv_mw *mw;
+
+    (void)state;
+    begin(&p, FAKE_RXE, &rights);
+    mw = ibv_alloc_mw(p.server.pd, IBV_MW_TYPE_2);
+    assert_int_equal(bind_as(&p, mw, mw->rkey + 1), IBV_WC_SUCCESS);
+    memset(p.client.memory, 7, 8);
+    assert_int_equal(
+        client_does(&p, IBV_WR_RDMA_WRITE, p.server.memory + 57, mw->rkey + 1),
+        IBV_WC_SUCCESS);
+    assert_int_equal(p.server.memory[64], 7);
+    assert_int_equal(client_does(&p, IBV_WR_RDMA_WRITE,
+                                 p.server.memory + 2 * BUFFER - 7,
+                                 mw->rkey + 1),
+                     IBV_WC_REM_ACCESS_ERR);
+    assert_int_equal(ibv_dealloc_mw(mw), 0);
+    end(&p);
+}
+
+static void
 a_bound_window_is_not_bound_again(void **state)
 {
     (void)state;
@@ -486,6 +509,7 @@ main(void)
         cmocka_unit_test(a_key_ends_where_its_region_does),
         cmocka_unit_test(a_window_serves_from_bind_to_invalidation),
         cmocka_unit_test(a_window_is_no_larger_than_was_bound),
+        cmocka_unit_test(soft_roce_bounds_a_window_by_its_region),
         cmocka_unit_test(a_bound_window_is_not_bound_again),
         cmocka_unit_test(soft_roce_wants_the_rkey_kept),
         cmocka_unit_test(a_window_of_type_2_serves_its_queue_only),
