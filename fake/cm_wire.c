@@ -74,6 +74,18 @@ message_delay(const struct fake__message *m)
     return at - fake__world.now;
 }
 
+/* True if noise has it lost. Called by message_send(). */
+static bool
+unheard(const struct fake__message *m)
+{
+    const struct fake_noise *noise = fake__path_noise(m->from_host, m->to_host);
+
+    if (!fake__chance(noise->unheard))
+        return false;
+    fake__path_counts(m->from_host, m->to_host)->lost++;
+    return true;
+}
+
 /* Called by fake__wire_answer(), fake__wire_say(), say_data() and say_rej(). */
 static void
 message_send(struct fake__message *m)
@@ -84,7 +96,8 @@ message_send(struct fake__message *m)
     /* A process killed at this moment has not sent the message. */
     if (alive && m->from->destroyed)
         return;
-    if (fate.lose || fate.drop || !fake__reaches(m->from_host, m->to_host))
+    if (fate.lose || fate.drop || !fake__reaches(m->from_host, m->to_host) ||
+        unheard(m))
         return;
     if (fate.alter)
         message_alter(m);

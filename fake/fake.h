@@ -124,11 +124,12 @@ unsigned fake_allocations(const struct fake_process *p);
 enum fake_deed {
     FAKE_LOSE,  /* this packet or message is lost */
     FAKE_DROP,  /* the completion or event is never delivered */
-    FAKE_DELAY, /* it is delayed by so many microseconds */
+    FAKE_DELAY, /* it is delayed by so many microseconds; a datagram does not
+                 * delay those after it */
     FAKE_FLUSH, /* its QP moves to ERR now; rdma_cm lines have none */
     FAKE_ALTER, /* a byte of the private data is changed */
-    FAKE_TWICE, /* this packet of an RC QP arrives twice, so many microseconds
-                 * apart */
+    FAKE_TWICE, /* this packet of an RC QP, or datagram, arrives twice, so many
+                 * microseconds apart */
 };
 void fake_rule(const char *text, unsigned nth, enum fake_deed deed,
                uint64_t us);
@@ -161,10 +162,26 @@ void fake_path_clog(struct fake_host *from, struct fake_host *to, bool clogged);
 void fake_path_duplicate(struct fake_host *from, struct fake_host *to,
                          unsigned one_in);
 
+/* What happens by chance on a path, in parts per million. */
+struct fake_noise {
+    unsigned lost;    /* datagrams (UD) that do not arrive */
+    unsigned doubled; /* that arrive twice */
+    unsigned late;    /* that arrive later, and are overtaken by others, ... */
+    unsigned late_us; /* ... by at most so many microseconds */
+    unsigned unheard; /* messages of rdma_cm that do not arrive */
+};
+
+/* fake_path_noise - sets it for what is sent from now on. NULL for both hosts:
+ * for every path for which no other noise is set. NULL for the noise: none. */
+void fake_path_noise(struct fake_host *from, struct fake_host *to,
+                     const struct fake_noise *noise);
+
 /* What has occurred on a path since the world began. */
 struct fake_path_counts {
     unsigned held;       /* packets and messages, by a clog */
-    unsigned duplicated; /* packets that the path delivered twice */
+    unsigned lost;       /* datagrams and messages, by noise */
+    unsigned late;       /* datagrams, by noise */
+    unsigned duplicated; /* packets and datagrams that came twice */
     unsigned dropped;    /* packets that the device at its end dropped: it had
                           * received their PSN before, by the path's fault or
                           * because the sender had sent them again */

@@ -21,6 +21,8 @@ struct path {
     const struct fake_host *from, *to;
     bool cut, clogged;
     unsigned one_in; /* this share of packets arrives twice; 0: none */
+    bool noisy;      /* it has its own noise */
+    struct fake_noise noise;
     struct fake_path_counts counts;
     struct held *first, **end; /* in the order of sending */
     struct path *next;
@@ -107,7 +109,23 @@ fake__path_repeats(const struct fake_host *from, const struct fake_host *to)
     return p != NULL && p->one_in > 0 && fake__random(p->one_in) == 0;
 }
 
-/* Called in packet.c. */
+/* Called by datagram_launch() (ud.c) and unheard() (cm_wire.c). */
+const struct fake_noise *
+fake__path_noise(const struct fake_host *from, const struct fake_host *to)
+{
+    const struct path *p = path_find(from, to);
+
+    return p != NULL && p->noisy ? &p->noise : &fake__world.noise;
+}
+
+/* Called in cm_wire.c and ud.c. */
+bool
+fake__chance(unsigned share)
+{
+    return share > 0 && fake__random(1000000) < share;
+}
+
+/* Called in cm_wire.c, packet.c and ud.c. */
 struct fake_path_counts *
 fake__path_counts(const struct fake_host *from, const struct fake_host *to)
 {
@@ -188,6 +206,25 @@ fake_path_duplicate(struct fake_host *from, struct fake_host *to,
     FAKE_CALL_SAFE("fake_path_duplicate");
 
     path_get(from, to)->one_in = one_in;
+}
+
+void
+fake_path_noise(struct fake_host *from, struct fake_host *to,
+                const struct fake_noise *noise)
+{
+    FAKE_CALL_SAFE("fake_path_noise");
+    static const struct fake_noise none;
+    struct path *p;
+
+    if (noise == NULL)
+        noise = &none;
+    if (from == NULL || to == NULL) {
+        fake__world.noise = *noise;
+        return;
+    }
+    p = path_get(from, to);
+    p->noise = *noise;
+    p->noisy = true;
 }
 
 void

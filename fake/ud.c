@@ -88,7 +88,7 @@ header_write(uint8_t *grh, const struct fake_host *from,
 
 /* --- datagrams --------------------------------------------------------- */
 
-/* Called by datagram_new() and datagram_copy(). */
+/* Called by datagram_new() and datagram_double(). */
 static struct fake__datagram *
 datagram_alloc(struct fake__device *d)
 {
@@ -169,7 +169,7 @@ datagram_arrive(void *obj, uint64_t n)
 
 /* --- departure --------------------------------------------------------- */
 
-/* Called by fake__datagram_send(). */
+/* Called by datagram_launch(). */
 static void
 datagram_depart(struct fake__datagram *g, uint64_t delay)
 {
@@ -181,6 +181,56 @@ datagram_depart(struct fake__datagram *g, uint64_t delay)
         fake__path_send(from, g->to, delay, datagram_arrive, g, 0);
 }
 
+/* Called by datagram_launch(). */
+static uint64_t
+lateness(const struct fake__datagram *g, const struct fake_noise *noise)
+{
+    if (!fake__chance(noise->late))
+        return 0;
+    fake__path_counts(g->device->host, g->to)->late++;
+    return fake__random(noise->late_us + 1) * FAKE__US;
+}
+
+/* Returns a second one; NULL: the datagram arrives once. Called by
+ * datagram_launch(). */
+static struct fake__datagram *
+datagram_double(const struct fake__datagram *g, const struct fake__wqe *w,
+                const struct fake_noise *noise)
+{
+    struct fake__datagram *twin;
+
+    if (!w->twice && !fake__chance(noise->doubled))
+        return NULL;
+    fake__path_counts(g->device->host, g->to)->duplicated++;
+    twin = datagram_alloc(g->device);
+    *twin = *g;
+    return twin;
+}
+
+/* Sends one datagram along one path. When the first one has arrived, rules may
+ * have ended its QP. Called by fake__datagram_send(). */
+static void
+datagram_launch(struct fake__datagram *g, const struct fake__wqe *w)
+{
+    struct fake_host *from = g->device->host;
+    const struct fake_noise *noise = fake__path_noise(from, g->to);
+    struct fake__datagram *twin;
+    uint64_t again = w->again, late = w->late;
+
+    if (fake__chance(noise->lost)) {
+        fake__path_counts(from, g->to)->lost++;
+        datagram_free(g);
+        return;
+    }
+    twin = datagram_double(g, w, noise);
+    if (twin != NULL)
+        again +=
+            late + lateness(twin, noise) + (w->twice ? 0 : fake__latency());
+    datagram_depart(g, late + lateness(g, noise));
+    if (twin != NULL)
+        datagram_depart(twin, again);
+}
+
 /* Called by ud_carry() (qp_wire.c). */
 void
 fake__datagram_send(const struct fake__qp *qp, const struct fake__wqe *w,
@@ -189,5 +239,5 @@ fake__datagram_send(const struct fake__qp *qp, const struct fake__wqe *w,
     struct fake_host *to = fake__host_of_gid(&w->dgid);
 
     if (to != NULL && w->length <= FAKE__MTU)
-        datagram_depart(datagram_new(qp, w, own, n, to), w->late);
+        datagram_launch(datagram_new(qp, w, own, n, to), w);
 }

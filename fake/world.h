@@ -73,6 +73,7 @@ extern struct fake__world {
     struct fake_host *hosts;
     struct fake_process *processes;
     struct path *paths; /* path.c */
+    struct fake_noise noise;
 } fake__world;
 
 /* The process of the calling thread; NULL for a thread outside the world. */
@@ -106,6 +107,11 @@ bool fake__path_plain(const struct fake_host *from, const struct fake_host *to);
 /* True if the next packet arrives twice. */
 bool fake__path_repeats(const struct fake_host *from,
                         const struct fake_host *to);
+/* The noise of the path, or that of every path. */
+const struct fake_noise *fake__path_noise(const struct fake_host *from,
+                                          const struct fake_host *to);
+/* True by chance, of this many in a million. */
+bool fake__chance(unsigned share);
 struct fake_path_counts *fake__path_counts(const struct fake_host *from,
                                            const struct fake_host *to);
 /* Like fake__after(), for what is sent along a path: while the path is clogged,
