@@ -240,6 +240,8 @@ is_neighbour(const struct fake__id *k)
 {
     const struct fake_host *own = fake__id_device(k);
 
+    if (fake__addr_is_group((const struct sockaddr *)&k->dst))
+        return true;
     return k->remote != NULL &&
            (k->remote == own || k->remote->removed || own->removed ||
             fake__reach_each_other(own, k->remote));
@@ -254,6 +256,15 @@ addr_query(struct fake__id *k, int timeout_ms)
         fake__after(fake__latency(), addr_done, k, 0);
     else
         fake__after((uint64_t)timeout_ms * FAKE__MS, addr_failed, k, ETIMEDOUT);
+}
+
+/* True for a group and a device: it needs no route. Called by
+ * rdma_resolve_addr(). */
+static bool
+is_group_from(const struct fake__id *k, const struct sockaddr *src,
+              const struct sockaddr *dst)
+{
+    return fake__addr_is_group(dst) && (src != NULL || k->on_device);
 }
 
 int
@@ -273,7 +284,8 @@ rdma_resolve_addr(struct rdma_cm_id *id, struct sockaddr *src_addr,
     k->remote = remote_of(k, dst_addr);
     if (k->device == NULL)
         k->device = device_to(k->process->host, dst_addr);
-    if (k->remote == NULL && !fake__addr_on_link(k->device, dst_addr))
+    if (k->remote == NULL && !fake__addr_on_link(k->device, dst_addr) &&
+        !is_group_from(k, src_addr, dst_addr))
         return fake__fail(ENETUNREACH);
     err = bind_source(k, src_addr, dst_addr);
     if (err != 0)
@@ -435,6 +447,9 @@ event_process(struct fake__id *k, struct rdma_cm_event *e)
         return true;
     case RDMA_CM_EVENT_DISCONNECTED:
         return !k->connect_error;
+    case RDMA_CM_EVENT_MULTICAST_JOIN:
+        fake__member_attach(fake__cm_event_member(e), e);
+        return true;
     default:
         return true;
     }

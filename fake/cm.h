@@ -45,6 +45,7 @@ struct fake__cm_event {
     enum rdma_cm_event_type type;
     int status;
     bool ud;
+    struct fake__member *member; /* of MULTICAST_JOIN and _ERROR */
     union {
         struct rdma_conn_param conn;
         struct rdma_ud_param ud;
@@ -88,6 +89,7 @@ struct fake__id {
     struct sockaddr_storage src, dst;
     struct fake_host *device; /* in use; NULL: not known yet */
     struct fake_host *remote;
+    struct fake__member *members; /* of multicast groups; the newest first */
     struct fake__id *peer;
     uint64_t arrival; /* of the last message sent: later ones arrive later */
 
@@ -220,6 +222,20 @@ bool fake__conn_response(struct fake__id *id);
 /* Moves the id's QP to ERR, if it has one. */
 void fake__conn_qp_error(struct fake__id *id);
 
+/* --- cm_multicast.c ---------------------------------------------------- */
+
+/* Gives MULTICAST_ERROR for each group of the id. */
+void fake__members_tell(struct fake__id *id, int status);
+/* The id leaves all groups, as the kernel has it. */
+void fake__members_drop(struct fake__id *id);
+/* The program reads an event of the membership: returns the program's context;
+ * and acknowledges it. */
+void *fake__member_got(struct fake__member *m);
+void fake__member_acked(struct fake__member *m);
+bool fake__member_left(const struct fake__member *m);
+/* librdmacm's part when MULTICAST_JOIN is read. */
+void fake__member_attach(struct fake__member *m, struct rdma_cm_event *e);
+
 /* --- cm_sync.c --------------------------------------------------------- */
 
 /* Makes the id synchronous: it gets a channel of its own. */
@@ -233,6 +249,7 @@ void fake__sync_close(struct fake__id *id);
 /* --- cm_addr.c --------------------------------------------------------- */
 
 bool fake__addr_is_any(const struct sockaddr *addr);
+bool fake__addr_is_group(const struct sockaddr *addr);
 bool fake__addr_is_loopback(const struct sockaddr *addr);
 bool fake__addr_same(const struct sockaddr *a, const struct sockaddr *b);
 bool fake__addr_on_link(const struct fake_host *host,
@@ -264,6 +281,8 @@ struct fake__cm_channel *fake__cm_channel_new(struct fake_process *p);
 void fake__cm_channel_close(struct fake__cm_channel *c);
 struct fake__cm_event *fake__cm_channel_take(struct fake__cm_channel *c);
 void fake__cm_channel_move(struct fake__id *id, struct fake__cm_channel *to);
+/* Drops the unread events of a membership of the id. */
+void fake__cm_channel_forget(struct fake__id *id, const struct fake__member *m);
 /* Drops the id's unread events; requests among them are rejected. */
 void fake__cm_channel_purge(struct fake__id *id);
 
@@ -275,6 +294,8 @@ void fake__cm_tell(struct fake__id *id, enum rdma_cm_event_type type,
                    int status);
 struct rdma_cm_event *fake__cm_event_open(struct fake__cm_event *ev);
 void fake__cm_event_close(struct rdma_cm_event *event);
+/* The membership that the event is about; or NULL. */
+struct fake__member *fake__cm_event_member(const struct rdma_cm_event *event);
 
 /* --- cm_wire.c --------------------------------------------------------- */
 

@@ -45,6 +45,15 @@ fake__addr_is_any(const struct sockaddr *addr)
 
 /* Called in cm.c. */
 bool
+fake__addr_is_group(const struct sockaddr *addr)
+{
+    if (addr->sa_family == AF_INET6)
+        return IN6_IS_ADDR_MULTICAST(&in6(addr)->sin6_addr);
+    return IN_MULTICAST(ntohl(in4(addr)->sin_addr.s_addr));
+}
+
+/* Called in cm.c. */
+bool
 fake__addr_is_loopback(const struct sockaddr *addr)
 {
     if (addr->sa_family == AF_INET6)

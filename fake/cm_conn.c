@@ -115,6 +115,7 @@ rdma_connect(struct rdma_cm_id *id, struct rdma_conn_param *conn_param)
     if (k->removed)
         return fake__fail(ENODEV);
     if (!param_is_good(k, conn_param) || k->state != FAKE__ROUTE_RESOLVED ||
+        k->remote == NULL || /* a group */
         !data_fits(conn_param, fake__id_is_ud(k) ? 180 : 56))
         return fake__fail(EINVAL);
     depths_take(k, conn_param, RDMA_MAX_RESP_RES, RDMA_MAX_INIT_DEPTH);

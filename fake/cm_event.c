@@ -16,6 +16,7 @@ struct event_handle {
     struct rdma_cm_event event;
     struct event_handle *next, *prev;
     struct fake__id *id;
+    struct fake__member *member;
     uint8_t data[FAKE__CM_DATA];
 };
 
@@ -190,14 +191,16 @@ fake__cm_channel_take(struct fake__cm_channel *c)
     return ev;
 }
 
-/* Removes and returns the oldest event of the id; NULL when there is none.
- * Called by fake__cm_channel_move() and fake__cm_channel_purge(). */
+/* Removes and returns the oldest event of the id, or of this membership unless
+ * it is NULL; NULL when there is none. Called by fake__cm_channel_move(),
+ * fake__cm_channel_forget() and fake__cm_channel_purge(). */
 static struct fake__cm_event *
-channel_pick(struct fake__cm_channel *c, const struct fake__id *id)
+channel_pick(struct fake__cm_channel *c, const struct fake__id *id,
+             const struct fake__member *m)
 {
     for (struct fake__cm_event **at = &c->first; *at != NULL;
          at = &(*at)->next) {
-        if ((*at)->id == id)
+        if ((*at)->id == id && (m == NULL || (*at)->member == m))
             return channel_remove(c, at);
     }
     return NULL;
@@ -214,7 +217,7 @@ fake__cm_channel_move(struct fake__id *id, struct fake__cm_channel *to)
     id->handle->channel = to->handle;
     if (from == to)
         return;
-    while ((ev = channel_pick(from, id)) != NULL)
+    while ((ev = channel_pick(from, id, NULL)) != NULL)
         channel_put(to, ev);
 }
 
@@ -226,13 +229,21 @@ child_refuse(struct fake__id *child)
     fake__id_close(child);
 }
 
+/* Called by rdma_leave_multicast() (cm_multicast.c). */
+void
+fake__cm_channel_forget(struct fake__id *id, const struct fake__member *m)
+{
+    while (channel_pick(id->channel, id, m) != NULL) {
+    }
+}
+
 /* Called by rdma_destroy_id() (cm.c) and fake__cm_exit(). */
 void
 fake__cm_channel_purge(struct fake__id *id)
 {
     struct fake__cm_event *ev;
 
-    while ((ev = channel_pick(id->channel, id)) != NULL) {
+    while ((ev = channel_pick(id->channel, id, NULL)) != NULL) {
         if (ev->child != NULL)
             child_refuse(ev->child);
     }
@@ -260,6 +271,8 @@ event_put(void *obj, uint64_t n)
     struct fake__cm_event *ev = obj;
 
     (void)n;
+    if (ev->member != NULL && fake__member_left(ev->member))
+        return;
     if (!ev->id->destroyed) {
         if (ev->child != NULL)
             ev->id->unread++;
@@ -300,7 +313,11 @@ fake_cm_event(struct fake_process *p, int event, int status)
     FAKE_CALL_SAFE("fake_cm_event");
 
     for (struct fake__id *id = cm.ids; id != NULL; id = id->next) {
-        if (id->process == p && id->state == FAKE__ESTABLISHED)
+        if (id->process != p)
+            continue;
+        if (event == RDMA_CM_EVENT_MULTICAST_ERROR)
+            fake__members_tell(id, status);
+        else if (id->state == FAKE__ESTABLISHED)
             fake__cm_tell(id, (enum rdma_cm_event_type)event, status);
     }
 }
@@ -341,7 +358,8 @@ event_fill(struct event_handle *h, const struct fake__cm_event *ev)
     e->status = ev->status;
     if (ev->ud) {
         e->param.ud = ev->param.ud;
-        e->param.ud.private_data = data;
+        e->param.ud.private_data =
+            ev->member == NULL ? data : fake__member_got(ev->member);
         e->param.ud.private_data_len = ev->data_len;
     } else {
         e->param.conn = ev->param.conn;
@@ -365,6 +383,7 @@ fake__cm_event_open(struct fake__cm_event *ev)
 {
     struct event_handle *h = event_handle_new(ev->id);
 
+    h->member = ev->member;
     event_fill(h, ev);
     h->event.id = ev->id->handle;
     if (ev->child != NULL) {
@@ -403,11 +422,20 @@ fake__cm_event_close(struct rdma_cm_event *event)
         h->prev->next = h->next;
     else
         cm.got = h->next;
+    if (h->member != NULL)
+        fake__member_acked(h->member);
     event_poison(h);
     id->got--;
     id->process->census.events--;
     fake__release(id);
     fake__wake(id);
+}
+
+/* Called by event_process() (cm.c). */
+struct fake__member *
+fake__cm_event_member(const struct rdma_cm_event *event)
+{
+    return ((const struct event_handle *)event)->member;
 }
 
 /* --- removal and exit -------------------------------------------------- */

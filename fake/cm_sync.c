@@ -41,8 +41,9 @@ errno_of(const struct rdma_cm_event *e)
     return e->status < 0 ? -e->status : e->status;
 }
 
-/* Called by rdma_resolve_addr() and rdma_resolve_route() (cm.c) and
- * rdma_connect(), rdma_accept() and rdma_disconnect() (cm_conn.c). */
+/* Called by rdma_resolve_addr() and rdma_resolve_route() (cm.c),
+ * rdma_connect(), rdma_accept() and rdma_disconnect() (cm_conn.c), and join()
+ * (cm_multicast.c). */
 int
 fake__sync_complete(struct fake__id *id)
 {

@@ -425,6 +425,7 @@ fake__wire_destroy(struct fake__id *id)
     if (id->destroyed)
         return;
     id->destroyed = true;
+    fake__members_drop(id);
     fake__wire_state_set(id, FAKE__ENDED);
     say_goodbye(id, state);
 }

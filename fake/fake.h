@@ -211,6 +211,12 @@ void fake_device_inline(struct fake_host *host, unsigned bytes);
  * time (max_ah). The default is Soft-RoCE's. */
 void fake_device_handles(struct fake_host *host, unsigned ahs);
 
+/* fake_device_multicast - sets how many multicast groups may have QPs on the
+ * host's device, and how many each. The defaults are Soft-RoCE's. 0 groups: the
+ * device has no multicast. */
+void fake_device_multicast(struct fake_host *host, unsigned groups,
+                           unsigned qps);
+
 /* fake_cm_former - makes librdmacm behave like an old version: for ENOMEM,
  * ENODEV, ENODATA, EINVAL and EADDRNOTAVAIL it returns -errno and leaves errno
  * unset. */
@@ -218,7 +224,8 @@ void fake_cm_former(bool former);
 
 /* fake_cm_event - gives each connected id of the process this event, an enum
  * rdma_cm_event_type, as the kernel may send it: ADDR_CHANGE when a bonded
- * interface fails over, UNREACHABLE while the network is cut. */
+ * interface fails over, UNREACHABLE while the network is cut. MULTICAST_ERROR
+ * is given once for each group that an id has joined. */
 void fake_cm_event(struct fake_process *p, int event, int status);
 
 /* --- the trace --------------------------------------------------------- */

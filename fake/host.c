@@ -10,8 +10,11 @@
 #include "real.h"
 
 #define FIRST_PORT 40000
-#define READS_MAX  128   /* max_qp_rd_atom of rxe */
-#define AHS_MAX    32767 /* max_ah of rxe */
+/* Limits of rxe: max_qp_rd_atom, max_ah, max_mcast_grp, max_mcast_qp_attach. */
+#define READS_MAX     128
+#define AHS_MAX       32767
+#define GROUPS_MAX    8192
+#define GROUP_QPS_MAX 56
 
 /* Called by fake_host_new() and fake_device_new(). */
 static struct fake_host *
@@ -35,6 +38,8 @@ host_add(const char *name, const char *addr, struct fake_host *machine)
     h->reads_in = h->reads_out = READS_MAX;
     h->max_inline = FAKE__MAX_INLINE;
     h->max_ah = AHS_MAX;
+    h->max_groups = GROUPS_MAX;
+    h->max_group_qps = GROUP_QPS_MAX;
     h->next_port = FIRST_PORT;
     while (*end != NULL)
         end = &(*end)->next;

@@ -188,6 +188,7 @@ void
 fake__qp_die(struct fake__qp *qp)
 {
     qp->obj.dead = true;
+    fake__qp_detach(qp);
     queues_drop(qp);
     if (!fake__rxe()) {
         fake__cq_forget(qp->send_cq, qp);
@@ -490,6 +491,8 @@ ibv_destroy_qp(struct ibv_qp *qp)
     FAKE_CALL_SAFE("ibv_destroy_qp");
     struct fake__qp *q = fake__qp_of(qp);
 
+    if (q->groups > 0)
+        return EBUSY;
     fake__qp_die(q);
     fake__async_settle(&q->obj);
     users_add(q, -1u);

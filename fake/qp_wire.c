@@ -284,20 +284,32 @@ show(struct fake__qp *qp, const struct fake__wqe *w, const char *to)
     see.send(qp->obj.context->process->name, to, bytes, w->length, see.arg);
 }
 
+/* Called by note(). */
+static const char *
+target_name(const union ibv_gid *gid, char *name, size_t size)
+{
+    const struct fake_host *to = fake__host_of_gid(gid);
+
+    if (to == NULL && fake__gid_is_group(gid))
+        return fake__group_name(gid, name, size);
+    return to == NULL ? "nowhere" : to->name;
+}
+
 /* Notes the send. False if the QP did not survive what rules did. Called by
  * passes() and run_ahead(). */
 static bool
 note(struct fake__qp *qp, struct fake__wqe *w, struct fake__fate *fate)
 {
-    const struct fake_host *to = fake__host_of_gid(gid_to(qp, w));
+    char name[64];
+    const char *to = target_name(gid_to(qp, w), name, sizeof name);
     uint64_t epoch = qp->epoch;
 
     w->noted = true;
     qp->busy = true; /* a rule may post */
-    show(qp, w, to == NULL ? "nowhere" : to->name);
-    *fate = fake__note(
-        "%s qp %u: %s %u B -> %s", qp->obj.context->process->name, qp->number,
-        fake__op_name(w->opcode), w->length, to == NULL ? "nowhere" : to->name);
+    show(qp, w, to);
+    *fate =
+        fake__note("%s qp %u: %s %u B -> %s", qp->obj.context->process->name,
+                   qp->number, fake__op_name(w->opcode), w->length, to);
     if (fate->flush)
         fake__qp_error(qp);
     /* A process killed at this moment has not sent it. */

@@ -117,7 +117,7 @@ qkey_of(const struct fake__qp *qp, const struct fake__wqe *w)
                                                         : w->remote_qkey;
 }
 
-/* Called by fake__datagram_send(). */
+/* Called by datagrams_new() and fake__datagram_send(). */
 static struct fake__datagram *
 datagram_new(const struct fake__qp *qp, const struct fake__wqe *w,
              const struct fake__piece *own, size_t n, struct fake_host *to)
@@ -134,6 +134,10 @@ datagram_new(const struct fake__qp *qp, const struct fake__wqe *w,
     g->opcode = w->opcode;
     g->flags = w->flags;
     g->imm = w->imm;
+    g->twice = w->twice;
+    g->late = w->late;
+    g->again = w->again;
+    g->next = NULL;
     g->length = w->length + FAKE__GRH;
     header_write(g->bytes, qp->device->host, w);
     for (size_t i = 0; i < n; at += own[i++].length) {
@@ -145,9 +149,9 @@ datagram_new(const struct fake__qp *qp, const struct fake__wqe *w,
 
 /* --- arrival ----------------------------------------------------------- */
 
-/* Called by datagram_arrive(). */
-static void
-datagram_take(struct fake__qp *peer, struct fake__datagram *g)
+/* Called by datagram_arrive() and fake__group_give() (multicast.c). */
+void
+fake__datagram_take(struct fake__qp *peer, struct fake__datagram *g)
 {
     if (peer != NULL && peer->type == IBV_QPT_UD && fake__qp_receives(peer) &&
         peer->attr.qkey == g->qkey)
@@ -162,8 +166,12 @@ datagram_arrive(void *obj, uint64_t n)
     struct fake__device *d = g->to->device;
 
     (void)n;
-    if (fake__reaches(g->device->host, g->to) && d != NULL && !d->gone)
-        datagram_take(fake__device_qp(d, g->qpn), g);
+    if (fake__reaches(g->device->host, g->to) && d != NULL && !d->gone) {
+        if (g->qpn == FAKE__GROUP_QPN)
+            fake__group_give(d, g);
+        else
+            fake__datagram_take(fake__device_qp(d, g->qpn), g);
+    }
     datagram_free(g);
 }
 
@@ -194,50 +202,80 @@ lateness(const struct fake__datagram *g, const struct fake_noise *noise)
 /* Returns a second one; NULL: the datagram arrives once. Called by
  * datagram_launch(). */
 static struct fake__datagram *
-datagram_double(const struct fake__datagram *g, const struct fake__wqe *w,
-                const struct fake_noise *noise)
+datagram_double(const struct fake__datagram *g, const struct fake_noise *noise)
 {
     struct fake__datagram *twin;
 
-    if (!w->twice && !fake__chance(noise->doubled))
+    if (!g->twice && !fake__chance(noise->doubled))
         return NULL;
     fake__path_counts(g->device->host, g->to)->duplicated++;
     twin = datagram_alloc(g->device);
     *twin = *g;
+    twin->late += g->twice ? g->again : fake__latency();
+    twin->late += lateness(twin, noise);
     return twin;
 }
 
-/* Sends one datagram along one path. When the first one has arrived, rules may
- * have ended its QP. Called by fake__datagram_send(). */
+/* Sends one datagram along one path. Called by datagrams_launch(). */
 static void
-datagram_launch(struct fake__datagram *g, const struct fake__wqe *w)
+datagram_launch(struct fake__datagram *g)
 {
     struct fake_host *from = g->device->host;
     const struct fake_noise *noise = fake__path_noise(from, g->to);
     struct fake__datagram *twin;
-    uint64_t again = w->again, late = w->late;
 
     if (fake__chance(noise->lost)) {
         fake__path_counts(from, g->to)->lost++;
         datagram_free(g);
         return;
     }
-    twin = datagram_double(g, w, noise);
+    twin = datagram_double(g, noise);
+    datagram_depart(g, g->late + lateness(g, noise));
     if (twin != NULL)
-        again +=
-            late + lateness(twin, noise) + (w->twice ? 0 : fake__latency());
-    datagram_depart(g, late + lateness(g, noise));
-    if (twin != NULL)
-        datagram_depart(twin, again);
+        datagram_depart(twin, twin->late);
 }
 
-/* Called by ud_carry() (qp_wire.c). */
+/* Called by fake__datagram_send(). */
+static void
+datagrams_launch(struct fake__datagram *g)
+{
+    struct fake__datagram *next;
+
+    for (; g != NULL; g = next) {
+        next = g->next;
+        datagram_launch(g);
+    }
+}
+
+/* Makes one for each device that hears the group. Called by
+ * fake__datagram_send(). */
+static struct fake__datagram *
+datagrams_new(const struct fake__qp *qp, const struct fake__wqe *w,
+              const struct fake__piece *own, size_t n)
+{
+    struct fake__datagram *first = NULL, **end = &first;
+
+    for (struct fake_host *h = fake__world.hosts; h != NULL; h = h->next) {
+        if (!fake__group_hears(h->device, &w->dgid))
+            continue;
+        *end = datagram_new(qp, w, own, n, h);
+        end = &(*end)->next;
+    }
+    return first;
+}
+
+/* Once the first one has arrived, rules may have ended the QP: all are made
+ * before. Called by ud_carry() (qp_wire.c). */
 void
 fake__datagram_send(const struct fake__qp *qp, const struct fake__wqe *w,
                     const struct fake__piece *own, size_t n)
 {
     struct fake_host *to = fake__host_of_gid(&w->dgid);
 
-    if (to != NULL && w->length <= FAKE__MTU)
-        datagram_launch(datagram_new(qp, w, own, n, to), w);
+    if (w->length > FAKE__MTU)
+        return;
+    if (fake__gid_is_group(&w->dgid))
+        datagrams_launch(datagrams_new(qp, w, own, n));
+    else if (to != NULL)
+        datagrams_launch(datagram_new(qp, w, own, n, to));
 }

@@ -528,9 +528,6 @@ static const struct ibv_device_attr attributes = {
     .max_res_rd_atom = 258048,
     .atomic_cap = IBV_ATOMIC_HCA,
     .max_mw = 524287,
-    .max_mcast_grp = 8192,
-    .max_mcast_qp_attach = 56,
-    .max_total_mcast_qp_attach = 458752,
     .max_srq = 917503,
     .max_srq_wr = FAKE__MAX_WR,
     .max_srq_sge = 27,
@@ -549,6 +546,10 @@ ibv_query_device(struct ibv_context *context, struct ibv_device_attr *attr)
         return call.err;
     *attr = attributes;
     attr->max_ah = (int)host->max_ah;
+    attr->max_mcast_grp = (int)host->max_groups;
+    attr->max_mcast_qp_attach = (int)host->max_group_qps;
+    attr->max_total_mcast_qp_attach =
+        (int)(host->max_groups * host->max_group_qps);
     attr->max_qp_rd_atom = host->reads_in;
     attr->max_qp_init_rd_atom = host->reads_out;
     attr->node_guid = ibv_get_device_guid(context->device);

@@ -68,6 +68,7 @@ struct fake__device {
     struct fake__key **keys; /* by key >> 8 */
     unsigned n_keys, keys_size;
     unsigned n_ahs;
+    struct fake__group *groups; /* multicast.c */
     struct fake__wqe *spare;
     struct fake__datagram *idle;
 };
@@ -304,6 +305,7 @@ struct fake__qp {
     struct ibv_qp_cap cap;
     struct ibv_qp_attr attr; /* qp_state: the current state */
     struct fake__queue sq, rq;
+    unsigned groups; /* multicast groups that it is attached to */
     unsigned resets;
     /* Strict: the number of the next send, and of the oldest one whose slot is
      * not free yet. */
@@ -396,7 +398,7 @@ struct fake__qp *fake__wire_peer(struct fake__qp *qp, const union ibv_gid *gid,
 
 /* A datagram on its way. */
 struct fake__datagram {
-    struct fake__datagram *next; /* in its device's list of idle ones */
+    struct fake__datagram *next; /* in a list of idle or leaving ones */
     struct fake__device *device; /* of its sender */
     struct fake_host *to;
     union ibv_gid dgid;
@@ -404,6 +406,8 @@ struct fake__datagram {
     enum ibv_wr_opcode opcode;
     unsigned flags;
     uint32_t imm;
+    bool twice; /* by a rule, as are: */
+    uint64_t late, again;
     uint32_t length; /* of the header and the data */
     uint8_t bytes[FAKE__GRH + FAKE__MTU];
 };
@@ -413,5 +417,16 @@ void fake__datagram_send(const struct fake__qp *qp, const struct fake__wqe *w,
                          const struct fake__piece *own, size_t n);
 /* Gives it to a QP that may have it; without a receive it is dropped. */
 void fake__respond_datagram(struct fake__qp *peer, struct fake__datagram *g);
+/* The same for any QP, or NULL: it may be of another kind or key. */
+void fake__datagram_take(struct fake__qp *peer, struct fake__datagram *g);
+
+/* --- multicast groups -------------------------------------------------- */
+
+#define FAKE__GROUP_QPN 0xffffffu /* where datagrams to a group are sent */
+
+bool fake__group_hears(const struct fake__device *d, const union ibv_gid *gid);
+void fake__group_give(struct fake__device *d, struct fake__datagram *g);
+const char *fake__group_name(const union ibv_gid *gid, char *name, size_t size);
+void fake__qp_detach(struct fake__qp *qp);
 
 #endif

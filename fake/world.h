@@ -43,6 +43,7 @@ struct fake_host {
     uint8_t reads_in, reads_out; /* RDMA READs at a time; device limits */
     unsigned max_inline;         /* bytes, for QPs of the device */
     unsigned max_ah;
+    unsigned max_groups, max_group_qps; /* multicast; QPs of one group */
     struct fake__device *device;
     struct fake_host *next;
     uint16_t next_port;
@@ -224,6 +225,9 @@ void fake__qp_error(struct fake__qp *qp);
 
 /* The device is removed: moves all its QPs to ERR. */
 void fake__device_gone(struct fake__device *d);
+/* An id joins a multicast group on the device, or leaves it. */
+void fake__group_join(struct fake__device *d, const union ibv_gid *gid);
+void fake__group_leave(struct fake__device *d, const union ibv_gid *gid);
 /* Gives an asynchronous event of the port to all contexts of the device. */
 void fake__device_port_event(struct fake__device *d, bool up);
 

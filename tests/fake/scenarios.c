@@ -47,7 +47,7 @@ event_keep(struct pair *p, const struct rdma_cm_event *e)
 
     p->last = *e;
     p->said_len = c->private_data == NULL ? 0 : c->private_data_len;
-    if (p->said_len > 0)
+    if (p->said_len > 0) /* events of groups have a pointer and no data */
         memcpy(p->said, c->private_data, p->said_len);
 }
 
