@@ -592,6 +592,7 @@ main(void)
         return 77;
     }
     run(scenarios);
+    run(datagram_scenarios);
     run(faithful_windows);
     run(faithful_sync);
     if (machine_may_change())

@@ -201,6 +201,7 @@ an_address_that_is_no_group_gives_an_error_event(void **state)
 static void
 a_device_without_multicast_gives_an_error_event(void **state)
 {
+    const union ibv_gid gid = {.raw = {255, 14}};
     struct ibv_device_attr device;
     struct end e;
     struct pair p;
@@ -211,6 +212,7 @@ a_device_without_multicast_gives_an_error_event(void **state)
     member_open(&p, &e, "10.9.0.1", true);
     assert_int_equal(ibv_query_device(e.id->verbs, &device), 0);
     assert_int_equal(device.max_mcast_grp, 0);
+    assert_int_equal(ibv_attach_mcast(e.id->qp, &gid, 0), EOPNOTSUPP);
     assert_int_equal(join(&e, "239.1.2.3", NULL), 0);
     assert_true(event_expect(&p, RDMA_CM_EVENT_MULTICAST_ERROR));
     assert_int_equal(p.last.status, -1);
@@ -328,6 +330,7 @@ each_member_gets_it_and_the_sender_too(void **state)
 static void
 who_has_not_joined_sends_and_gets_nothing(void **state)
 {
+    union ibv_gid gid;
     struct end in, out;
     struct pair p;
 
@@ -335,6 +338,7 @@ who_has_not_joined_sends_and_gets_nothing(void **state)
     world(&p, FAKE_RXE);
     member_make(&p, &in, "10.9.0.1");
     member_open(&p, &out, "10.9.0.1", true);
+    gid = p.last.param.ud.ah_attr.grh.dgid;
     out.ah = ibv_create_ah(out.pd, &p.last.param.ud.ah_attr);
     out.qpn = GROUP_QPN;
     out.qkey = QKEY;
@@ -342,8 +346,10 @@ who_has_not_joined_sends_and_gets_nothing(void **state)
     assert_true(receives(&in, 7));
     assert_false(receives(&out, 7));
     member_close(&in);
-    assert_true(sends(&out, 7)); /* nobody is left */
+    assert_int_equal(ibv_attach_mcast(out.id->qp, &gid, 0), 0);
+    assert_true(sends(&out, 7)); /* no id has joined: it hears nothing */
     assert_string_equal(complete_text(&out, 5), "none");
+    assert_int_equal(ibv_detach_mcast(out.id->qp, &gid, 0), 0);
     member_close(&out);
     done(&p);
 }
