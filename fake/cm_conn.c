@@ -23,8 +23,9 @@ depth_is_good(uint8_t depth, uint8_t most)
     return depth <= most || depth == RDMA_MAX_RESP_RES;
 }
 
-/* librdmacm's own check, before it calls the kernel. Called by rdma_connect()
- * and rdma_accept(). */
+/* librdmacm's own check, before it calls the kernel: without parameters the id
+ * must have a QP. (The accept of librdmacm 44 crashes before this check.) Called
+ * by rdma_connect() and rdma_accept(). */
 static bool
 param_is_good(const struct fake__id *k, const struct rdma_conn_param *param)
 {
@@ -72,7 +73,7 @@ qp_take(struct fake__id *k, const struct rdma_conn_param *param)
     k->srq = qp != NULL ? qp->srq != NULL : param != NULL && param->srq;
 }
 
-/* Called by depths_take(). */
+/* Called by depths_take() and answer_depths_take(). */
 static uint8_t
 lesser(uint8_t a, uint8_t b)
 {
@@ -81,7 +82,7 @@ lesser(uint8_t a, uint8_t b)
 
 /* Sets the depths of the request or the answer. "As many as possible", which is
  * also the default without parameters, is as many as the device can, and at
- * most so many. Called by rdma_connect() and rdma_accept(). */
+ * most so many. Called by rdma_connect() and answer_depths_take(). */
 static void
 depths_take(struct fake__id *k, const struct rdma_conn_param *param,
             uint8_t responder_most, uint8_t initiator_most)
@@ -95,6 +96,17 @@ depths_take(struct fake__id *k, const struct rdma_conn_param *param,
     }
     k->responder = depth_of(responder, lesser(responder_most, host->reads_in));
     k->initiator = depth_of(initiator, lesser(initiator_most, host->reads_out));
+}
+
+/* Sets the depths of the answer. "As many as possible" means those of the
+ * request, adjusted down to the device. Called by rdma_accept(). */
+static void
+answer_depths_take(struct fake__id *k, const struct rdma_conn_param *param)
+{
+    const struct fake_host *host = fake__id_device(k);
+
+    depths_take(k, param, lesser(k->responder, host->reads_in),
+                lesser(k->initiator, host->reads_out));
 }
 
 /* Called by rdma_connect() and accept_send(). */
@@ -398,7 +410,7 @@ rdma_accept(struct rdma_cm_id *id, struct rdma_conn_param *conn_param)
     if (!param_is_good(k, conn_param))
         return fake__fail(EINVAL);
     if (is_request(k))
-        depths_take(k, conn_param, k->responder, k->initiator);
+        answer_depths_take(k, conn_param);
     if (id->qp != NULL && !fake__id_is_ud(k))
         err = qp_connect(k);
     if (err != 0)

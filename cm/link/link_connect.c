@@ -103,6 +103,20 @@ link_connect_name_take(struct vc__link *link)
     snprintf(w->peer_text, sizeof w->peer_text, "%s (%s)", name, addr);
 }
 
+/* Ends the link, as the accept has this fault. One of another program, such as
+ * a server that accepts without data, is no fault of a Verbcall server: the
+ * text says what to look at. For vc__link_on_answered(). */
+static void
+accept_refuse(struct vc__link *link, enum vc__said said, const char *fault)
+{
+    vc__link_end(link, VC__LINK_EV_REFUSED, VC_INTERNAL,
+                 "%s sent an invalid accept: %s%s", vc__link_peer(link), fault,
+                 said == VC__SAID_FOREIGN
+                     ? ", so no Verbcall server listens there: see that the "
+                       "address and the port are right"
+                     : "");
+}
+
 /* Called by the transport: the peer has accepted. In any state but ASKED that
  * is ignored. A good accept is confirmed, and the link is up. Any other, a
  * missing feature or a failed confirm() ends the link. */
@@ -120,9 +134,7 @@ vc__link_on_answered(struct vc__wire *w, const void *data, size_t len)
     said = vc__accept_get(a, data, len);
     fault = said != VC__SAID_OK ? vc__said_text(said) : accept_fault(link, a);
     if (fault != NULL) {
-        vc__link_end(link, VC__LINK_EV_REFUSED, VC_INTERNAL,
-                     "%s sent an invalid accept: %s", vc__link_peer(link),
-                     fault);
+        accept_refuse(link, said, fault);
         return;
     }
     link_connect_name_take(link);

@@ -105,27 +105,6 @@ private_data_too_long(void)
 }
 
 static void
-accepted_with_words(void)
-{
-    struct pair p;
-
-    pair_open(&p, NULL);
-    if (pair_resolve(&p) && pair_ask(&p, "hello", 5) &&
-        pair_accept(&p, "welcome", 7)) {
-        for (int i = 0; i < 2; i++) {
-            if (!event_expect(&p, RDMA_CM_EVENT_ESTABLISHED))
-                break;
-            if (p.last.id == p.client.id)
-                say("  client: %u bytes: %s; depths %u %u", p.said_len,
-                    (char *)p.said, p.last.param.conn.responder_resources,
-                    p.last.param.conn.initiator_depth);
-        }
-        say("  %s %s", state_text(&p.client), state_text(&p.server));
-    }
-    pair_close(&p);
-}
-
-static void
 addresses_that_lead_nowhere(void)
 {
     struct sockaddr_in loop = {.sin_family = AF_INET, .sin_port = htons(9)};
@@ -566,6 +545,7 @@ main(void)
         {"destroyed instead of accepted", destroyed_instead_of_accepted},
         {"private data too long", private_data_too_long},
         {"accepted with words", accepted_with_words},
+        {"accepted without parameters", accepted_without_parameters},
         {"addresses that lead nowhere", addresses_that_lead_nowhere},
         {"ports that are taken", ports_that_are_taken},
         {"disconnected in order", disconnected_in_order},

@@ -207,6 +207,21 @@ state_text(struct end *e)
     return names[attr.qp_state];
 }
 
+bool
+end_depths(struct end *e, unsigned *in, unsigned *out)
+{
+    struct ibv_qp_attr attr;
+    struct ibv_qp_init_attr init;
+
+    if (ibv_query_qp(e->id->qp, &attr,
+                     IBV_QP_MAX_QP_RD_ATOMIC | IBV_QP_MAX_DEST_RD_ATOMIC,
+                     &init) != 0)
+        return false;
+    *in = attr.max_dest_rd_atomic;
+    *out = attr.max_rd_atomic;
+    return true;
+}
+
 /* --- pairs ------------------------------------------------------------- */
 
 static struct sockaddr_in
@@ -272,6 +287,10 @@ pair_ask(struct pair *p, const void *data, uint8_t len)
         .rnr_retry_count = p->wish.retries_given ? p->wish.rnr_retry : 6,
     };
 
+    if (p->wish.most) {
+        param.responder_resources = RDMA_MAX_RESP_RES;
+        param.initiator_depth = RDMA_MAX_INIT_DEPTH;
+    }
     if (p->client.id->qp == NULL && !end_make(p, &p->client))
         return false;
     if (rdma_connect(p->client.id, &param) != 0) {
@@ -297,7 +316,7 @@ pair_accept(struct pair *p, const void *data, uint8_t len)
 
     if (p->server.id->qp == NULL && !end_make(p, &p->server))
         return false;
-    if (rdma_accept(p->server.id, &param) != 0) {
+    if (rdma_accept(p->server.id, p->wish.bare ? NULL : &param) != 0) {
         say("  accept: %s", errno_name(errno));
         return false;
     }

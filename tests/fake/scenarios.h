@@ -35,6 +35,8 @@ struct wish {
     unsigned timeout; /* RDMA_OPTION_ID_ACK_TIMEOUT of the client */
     uint8_t retry, rnr_retry;
     bool retries_given; /* use these two; else 6 and 6 */
+    bool most;          /* the client asks for as many READs as possible */
+    bool bare;          /* the server accepts without parameters */
     int access;         /* of the server's memory */
     const char *from;   /* the client's address; else the routes choose */
 };
@@ -88,5 +90,12 @@ int end_complete(struct end *e, struct ibv_wc *wc, int ms);
 /* Returns "success", "WR flushed", ..., or "none". */
 const char *complete_text(struct end *e, int ms);
 const char *state_text(struct end *e);
+/* Gets the most RDMA READs at a time that the end's QP takes from its peer, and
+ * sends to it; false when the QP cannot be queried. */
+bool end_depths(struct end *e, unsigned *in, unsigned *out);
+
+/* Further scenarios of the program faithful: accepts.c. */
+void accepted_with_words(void);
+void accepted_without_parameters(void);
 
 #endif

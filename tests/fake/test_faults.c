@@ -259,6 +259,42 @@ an_acknowledged_event_is_garbage(void **state)
     end(&p);
 }
 
+/* The client asks for all that its device can. The server's can less (the fake's
+ * device stands for both): librdmacm adjusts the accept down to it. */
+static void
+an_accept_without_parameters_is_adjusted_to_the_device(void **state)
+{
+    const struct wish wish = {.most = true, .bare = true};
+    struct pair p;
+    unsigned in, out;
+
+    (void)state;
+    world(FAKE_RXE);
+    pair_open(&p, &wish);
+    assert_true(pair_resolve(&p) && pair_ask(&p, NULL, 0));
+    assert_int_equal(128, p.last.param.conn.responder_resources);
+    assert_int_equal(128, p.last.param.conn.initiator_depth);
+    fake_device_reads(fake_host_local(), 16, 4);
+    assert_int_equal(-1, rdma_accept(p.server.id, NULL));
+    assert_int_equal(EINVAL, errno); /* there is no QP yet */
+    assert_true(pair_accept(&p, NULL, 0));
+    fake_device_reads(fake_host_local(), 128, 128); /* the client's */
+    for (int i = 0; i < 2; i++) {
+        assert_true(event_expect(&p, RDMA_CM_EVENT_ESTABLISHED));
+        if (p.last.id == p.client.id) {
+            assert_int_equal(4, p.last.param.conn.responder_resources);
+            assert_int_equal(16, p.last.param.conn.initiator_depth);
+        }
+    }
+    assert_true(end_depths(&p.server, &in, &out));
+    assert_int_equal(16, in);
+    assert_int_equal(4, out);
+    assert_true(end_depths(&p.client, &in, &out));
+    assert_int_equal(4, in);
+    assert_int_equal(16, out);
+    end(&p);
+}
+
 static void
 librdmacm_of_old_returns_errno_and_leaves_it_alone(void **state)
 {
@@ -448,6 +484,8 @@ main(void)
         cmocka_unit_test(a_flush_ends_the_queue_at_its_packet),
         cmocka_unit_test(a_dropped_event_is_not_told),
         cmocka_unit_test(an_acknowledged_event_is_garbage),
+        cmocka_unit_test(
+            an_accept_without_parameters_is_adjusted_to_the_device),
         cmocka_unit_test(librdmacm_of_old_returns_errno_and_leaves_it_alone),
         cmocka_unit_test(an_event_may_be_made_for_connected_ids),
         cmocka_unit_test(a_port_that_goes_down_is_told_and_loses_packets),

@@ -325,6 +325,12 @@ verbs_accept(struct raw *r, const void *data, size_t len)
     return qp_make(r) && rdma_accept(raw_verbs_of(r)->id, &param) == 0;
 }
 
+bool
+raw_accept_bare(struct raw *r)
+{
+    return qp_make(r) && rdma_accept(raw_verbs_of(r)->id, NULL) == 0;
+}
+
 static bool
 verbs_reject(struct raw *r, const void *data, size_t len)
 {

@@ -35,4 +35,8 @@ uint8_t *raw_room(struct raw *r);
  * status, or RAW_NOTHING. */
 int raw_post(struct raw *r, struct ibv_send_wr *wr);
 
+/* Accepts the request without parameters (conn_param NULL), as a server without
+ * a protocol of its own may. Does not wait for the connection. */
+bool raw_accept_bare(struct raw *r);
+
 #endif

@@ -11,6 +11,7 @@
 #include <verbcall/probe.h>
 
 #include "tests/suite/hostile.h"
+#include "tests/suite/raw_rdma.h"
 #include "tests/suite/stage.h"
 
 #define PATIENT_MS 20000
@@ -146,6 +147,14 @@ accepts(struct raw *r)
             raw_wait(r, RAW_MS) == RAW_DISCONNECTED);
 }
 
+/* As a server without a protocol of its own does. */
+static bool
+accepts_barely(struct raw *r)
+{
+    return raw_accept_bare(r) && (raw_wait(r, RAW_MS) == RAW_DISCONNECTED ||
+                                  raw_wait(r, RAW_MS) == RAW_DISCONNECTED);
+}
+
 static bool
 says_nothing(struct raw *r)
 {
@@ -177,6 +186,20 @@ a_stranger_that_accepts_is_found_and_left(void **state)
     assert_int_equal(VC_PROBE_STRANGER, r.answer);
     assert_int_equal(0, r.cm_status);
     assert_int_equal(196, r.answer_data);
+}
+
+static void
+a_stranger_that_accepts_without_parameters_is_found(void **state)
+{
+    struct vc_probe_report r = VC_PROBE_REPORT_INIT;
+    struct stranger s = {.answer = accepts_barely};
+
+    (void)state;
+    assert_status(VC_OK, stranger_probed(&s, PATIENT_MS, &r));
+    assert_int_equal(VC_PROBE_STRANGER, r.answer);
+    assert_int_equal(0, r.cm_status);
+    assert_int_equal(196, r.answer_data);
+    assert_string_equal("", r.words);
 }
 
 static void
@@ -264,6 +287,7 @@ main(void)
         T(where_nobody_listens_it_says_so),
         cmocka_unit_test(a_stranger_that_rejects_is_found),
         cmocka_unit_test(a_stranger_that_accepts_is_found_and_left),
+        cmocka_unit_test(a_stranger_that_accepts_without_parameters_is_found),
         cmocka_unit_test(one_that_does_not_answer_is_given_up_in_time),
         cmocka_unit_test(bad_arguments_are_named),
         T(a_target_of_any_transport_is_asked_over_rdma),

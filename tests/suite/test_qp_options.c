@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <verbcall/counters.h>
 #include <verbcall/rdma.h>
 
 #include "tests/suite/connected.h"
@@ -224,6 +225,112 @@ a_channel_tells_its_qp_and_how_much_goes_inline(void **state)
     assert_int_equal(VC__INLINE_MAX, qp->max_inline);
 }
 
+/* --- servers without a protocol of their own ---------------------------- */
+
+/* A server of one request, which it accepts without parameters. */
+struct bare {
+    struct raw_listener listener;
+    struct raw r;
+    struct raw_parameters asked; /* of the request */
+    pthread_t thread;
+    bool good;
+};
+
+static void *
+bare_main(void *arg)
+{
+    struct bare *b = arg;
+
+    b->good = raw_take(&b->listener, &b->r, RAW_MS);
+    b->asked = b->r.parameters;
+    b->good = b->good && raw_accept_bare(&b->r) &&
+              raw_wait(&b->r, RAW_MS) == RAW_ESTABLISHED;
+    return NULL;
+}
+
+/* A raw client asks for these numbers of READs, and gets `in` and `out`. */
+static void
+bare_gives(uint8_t reads_in, uint8_t reads_out, uint8_t in, uint8_t out)
+{
+    struct raw client = {
+        .wishes = true, .reads_in = reads_in, .reads_out = reads_out};
+    struct bare b = {.good = false};
+    char target[80];
+
+    assert_true(raw_listen(&b.listener));
+    fixture_target(b.listener.port, target);
+    assert_int_equal(0, pthread_create(&b.thread, NULL, bare_main, &b));
+    assert_int_equal(RAW_ESTABLISHED, raw_connect(&client, target, NULL, 0));
+    pthread_join(b.thread, NULL);
+    assert_true(b.good);
+    assert_int_equal(out, b.asked.reads_in);
+    assert_int_equal(in, b.asked.reads_out);
+    assert_int_equal(in, client.parameters.reads_in);
+    assert_int_equal(out, client.parameters.reads_out);
+    connected_has_reads(connected_own(raw_verbs_of(&client)->id->qp), in, out);
+    connected_has_reads(connected_own(raw_verbs_of(&b.r)->id->qp), out, in);
+    raw_close(&client);
+    raw_close(&b.r);
+    raw_unlisten(&b.listener);
+}
+
+/* The numbers of the request, where "as many as possible" is what the device
+ * can. */
+static void
+an_answer_without_parameters_has_the_reads_of_the_request(void **state)
+{
+    struct fixture *f = *state;
+    const struct ibv_device_attr *can =
+        &link_device(connected_link(f->channel))->attr;
+
+    bare_gives(8, 2, 8, 2);
+    bare_gives(0, 0, 0, 0);
+    bare_gives(RDMA_MAX_RESP_RES, RDMA_MAX_INIT_DEPTH,
+               connected_least((unsigned)can->max_qp_rd_atom, 255),
+               connected_least((unsigned)can->max_qp_init_rd_atom, 255));
+}
+
+/* True when the client leaves before the connection is established. */
+static bool
+play_bare(struct stage *s)
+{
+    int event;
+
+    if (!raw_accept_bare(&s->r))
+        return false;
+    event = raw_wait(&s->r, RAW_MS);
+    return event == RAW_DISCONNECTED || event == RAW_REJECTED ||
+           event == RAW_FAILED;
+}
+
+static struct vc_counters
+client_counters(const struct fixture *f)
+{
+    struct vc_counters c = VC_COUNTERS_INIT;
+
+    assert_status(VC_OK, vc_runtime_counters(f->runtime, &c));
+    return c;
+}
+
+/* The client has the answer, but no accept of Verbcall in it. */
+static void
+a_server_without_a_protocol_is_an_error_that_says_so(void **state)
+{
+    struct vc_counters before, after;
+    struct fixture *f = *state;
+    struct stage s = {.good = false};
+
+    before = client_counters(f);
+    stage_start(&s, f, play_bare);
+    stage_call_fails(&s, VC_INTERNAL, "no Verbcall server", "a bare server");
+    assert_int_equal(VC_OUTCOME_NOT_EXECUTED, vc_error_outcome());
+    after = client_counters(f);
+    assert_int_equal(before.cm_established + 1, after.cm_established);
+    assert_int_equal(before.links_refused + 1, after.links_refused);
+    assert_int_equal(before.links_made, after.links_made);
+    stage_end(&s, "a bare server");
+}
+
 #define T(name)                                                                \
     cmocka_unit_test_setup_teardown(name, hostile_setup, fixture_teardown)
 
@@ -239,6 +346,8 @@ main(void)
         cmocka_unit_test(an_answer_says_what_the_options_of_the_server_do),
         T(flow_control_is_said_only_if_an_option_says_so),
         T(a_channel_tells_its_qp_and_how_much_goes_inline),
+        T(an_answer_without_parameters_has_the_reads_of_the_request),
+        T(a_server_without_a_protocol_is_an_error_that_says_so),
     };
 
     return fixture_main(tests);
