@@ -217,6 +217,11 @@ void fake_device_handles(struct fake_host *host, unsigned ahs);
 void fake_device_multicast(struct fake_host *host, unsigned groups,
                            unsigned qps);
 
+/* fake_device_drops_empty - has packets without bytes (a SEND or an RDMA WRITE of
+ * length 0) lost on the way to and from the host's device, as some clouds do.
+ * Acknowledgements and messages of rdma_cm pass. */
+void fake_device_drops_empty(struct fake_host *host, bool drops);
+
 /* fake_cm_former - makes librdmacm behave like an old version: for ENOMEM,
  * ENODEV, ENODATA, EINVAL and EADDRNOTAVAIL it returns -errno and leaves errno
  * unset. */

@@ -202,6 +202,14 @@ fake_device_handles(struct fake_host *host, unsigned ahs)
 }
 
 void
+fake_device_drops_empty(struct fake_host *host, bool drops)
+{
+    FAKE_CALL_SAFE("fake_device_drops_empty");
+
+    host->drops_empty = drops;
+}
+
+void
 fake_device_remove(struct fake_host *host)
 {
     FAKE_CALL_SAFE("fake_device_remove");

@@ -320,6 +320,16 @@ note(struct fake__qp *qp, struct fake__wqe *w, struct fake__fate *fate)
     return true;
 }
 
+/* True if the path loses this packet because it has no bytes. READs and atomics
+ * always have a length. Called by passes(). */
+static bool
+empty_is_lost(const struct fake__qp *qp, const struct fake__wqe *w,
+              const struct fake_host *to)
+{
+    return w->length == 0 &&
+           (qp->device->host->drops_empty || (to != NULL && to->drops_empty));
+}
+
 /* Notes the send once for each time that it is sent. True if it is sent now.
  * Called by carry_out(). */
 static bool
@@ -332,7 +342,7 @@ passes(struct fake__qp *qp, struct fake__wqe *w)
     if (!note(qp, w, &fate))
         return false;
     qp->busy = false;
-    if (fate.lose || fate.drop) {
+    if (fate.lose || fate.drop || empty_is_lost(qp, w, to)) {
         w->noted = false;
         if (qp->type == IBV_QPT_UD)
             finish(qp, IBV_WC_SUCCESS, 0);

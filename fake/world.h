@@ -40,6 +40,7 @@ struct fake_host {
     struct sockaddr_storage addr;
     bool port_up;
     bool removed;                /* the device was removed */
+    bool drops_empty;            /* its path loses packets without bytes */
     uint8_t reads_in, reads_out; /* RDMA READs at a time; device limits */
     unsigned max_inline;         /* bytes, for QPs of the device */
     unsigned max_ah;

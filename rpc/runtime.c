@@ -87,7 +87,8 @@ progress_init(struct vc_runtime *r, const struct vc_runtime_opts *opts)
 {
     const unsigned n = r->polls_itself ? 1 : opts->threads;
     const struct vc__context_opts context = {.memory = opts->memory_limit,
-                                             .warm = opts->warm_qps};
+                                             .warm = opts->warm_qps,
+                                             .paths = &r->paths};
     const uint64_t wakeup_us = opts->spin_us != 0 ? wakeup_measure() : 0;
 
     r->progress = calloc(n, sizeof *r->progress);
@@ -187,6 +188,7 @@ vc_runtime_new(const struct vc_runtime_opts *user_opts,
     vc__replies_init(&r->replies);
     pthread_mutex_init(&r->keeping, NULL);
     pthread_mutex_init(&r->starting, NULL);
+    vc__path_memory_init(&r->paths);
     r->links.max = opts.max_links;
     r->handler_threads = opts.handler_threads;
     r->polls_itself = opts.threads == VC_THREADS_NONE;
@@ -243,6 +245,7 @@ vc_runtime_free(struct vc_runtime *r)
     vc__crew_fini(&r->crew);
     vc__replies_fini(&r->replies);
     kept_end(r);
+    vc__path_memory_fini(&r->paths);
     pthread_mutex_destroy(&r->starting);
     pthread_mutex_destroy(&r->keeping);
     vc__log_fini(&r->log);

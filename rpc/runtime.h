@@ -21,6 +21,7 @@
 #include "transport/core/engine.h"
 #include "transport/core/handle.h"
 #include "transport/core/log.h"
+#include "transport/core/path_memory.h"
 
 #define VC__ENGINES_MAX 64u
 
@@ -56,6 +57,7 @@ struct vc_runtime {
     pthread_mutex_t keeping;
     struct vc__kept *kept;     /* keeping */
     struct vc__link_cap links; /* limit for all its channels */
+    struct vc__path_memory paths;
 
     struct vc__crew crew;
     unsigned handler_threads; /* most that it may start */

@@ -42,6 +42,7 @@ struct vc__transport;
 struct vc__wire;
 struct vc__ear;
 struct vc__bulk;
+struct vc__path_memory;
 
 struct vc__context {
     const struct vc__transport *transport;
@@ -49,8 +50,9 @@ struct vc__context {
 };
 
 struct vc__context_opts {
-    size_t memory; /* most bytes to pin, each device */
-    unsigned warm; /* most idle QPs to keep, each device */
+    size_t memory;                 /* most bytes to pin, each device */
+    unsigned warm;                 /* most idle QPs to keep, each device */
+    struct vc__path_memory *paths; /* of the runtime; NULL: none */
 };
 
 /* --- a connection -------------------------------------------------------- */
@@ -272,6 +274,14 @@ struct vc__transport {
      * the host always answers, and probe() trims the memory. */
     int (*probe)(struct vc__wire *w, uint32_t *ticket);
     bool (*proven)(const struct vc__wire *w, uint32_t ticket);
+
+    /* (L) For a transport whose probe() is a packet that the path may drop,
+     * which would break the connection; NULL for others. drops_probe() is true
+     * if this path seems to. Instead of probe(), the link may then send any
+     * packet: mark(), between reserve() and commit(), returns the ticket by
+     * which proven() tells that the host has answered it. */
+    bool (*drops_probe)(const struct vc__wire *w);
+    uint32_t (*mark)(struct vc__wire *w);
 
     /* (H) Promise n more receives to the peer, or n less; within wire->window.
      * Under the lock of the wire's link, too; the transport may also call its

@@ -7,7 +7,8 @@
  *
  * A peer's adapter and kernel keep working when its process is stopped. So the
  * process is asked by a PING, and its host by a probe of the transport: the
- * adapter by an empty RDMA WRITE, the kernel by what it acknowledges over TCP.
+ * adapter by an empty RDMA WRITE or a packet without frames, the kernel by what
+ * it acknowledges over TCP.
  * Over shared memory and inproc the host answers always. "Adapter" stands for
  * the host below. Only ticks measure silence, because reading the clock for
  * each packet would cost too much. A period P is 6 steps:
@@ -46,14 +47,14 @@ struct vc__keepalive {
     uint64_t probed;  /* when probed; while `probe_out` */
     bool asking;      /* true while its process owes a sign of life */
     bool ping_out;    /* true while a PING is unanswered; one at a time */
-    bool probe_out;   /* true while a WRITE has not completed */
+    bool probe_out;   /* true while a probe is unanswered */
 };
 
 /* What happened since the last tick, and the present state. */
 struct vc__keepalive_news {
     bool heard;    /* a packet was received */
     bool answered; /* the PING was answered */
-    bool proven;   /* the WRITE has completed */
+    bool proven;   /* the probe was answered */
     bool busy;     /* a call waits for the peer */
     bool may_ask;  /* the process must answer PINGs; else ask its adapter */
 };

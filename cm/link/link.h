@@ -313,6 +313,11 @@ void vc__link_on_unreachable(struct vc__wire *w, const struct vc__error *why);
  * lock. Returns true if it took any message. Called by vc__link_push(), and by
  * link_io.c when a packet has come or there is room again. */
 bool vc__link_flush(struct vc__link *link);
+/* Under the link's lock, for a transport with mark(): sends a packet without
+ * frames, whose ticket proven() is asked about. Returns false, and sends
+ * nothing, if there is no room or only the last credit, or the link has not
+ * begun. Called by probe_post() (link_keepalive.c), on the holder. */
+bool vc__link_send_marked(struct vc__link *link, uint32_t *ticket);
 /* Without the lock: pushes if a message was appended. Called by
  * packet_handled(), on the holder. */
 void vc__link_push_arrived(struct vc__link *link);

@@ -108,18 +108,43 @@ vc__link_greet(struct vc__link *link)
     link_keepalive_ask(link);
 }
 
-/* Asks the peer's host, by the transport's probe. If the connection is broken,
- * ends the link. For link_keepalive_act(). */
+/* Asks the peer's host: by a packet if the path may drop the transport's probe,
+ * or if a process is being asked, which such a packet does not disturb; else by
+ * that probe. If the path may drop the probe and there is no credit for a
+ * packet, nothing is asked, and the next tick tries again. Returns 0, or an
+ * errno: the connection is broken. For probe_send(), under the lock. */
+static int
+probe_post(struct vc__link *link)
+{
+    const struct vc__transport *t = link->wire->transport;
+    struct vc__link_keepalive *k = &link->keepalive;
+    struct vc__ledger *ledger = &link->engine->ledger;
+    bool drops = t->drops_probe != NULL && t->drops_probe(link->wire);
+
+    if ((drops || (k->asks && t->mark != NULL)) &&
+        vc__link_send_marked(link, &k->probed)) {
+        vc__count(ledger, VC__COUNT_keepalive_probes, 1);
+        vc__count(ledger, VC__COUNT_keepalive_packets, 1);
+        return 0;
+    }
+    if (drops) {
+        vc__count(ledger, VC__COUNT_keepalive_left_out, 1);
+        k->state.probe_out = false;
+        return 0;
+    }
+    vc__count(ledger, VC__COUNT_keepalive_probes, 1);
+    return t->probe == NULL ? 0 : t->probe(link->wire, &k->probed);
+}
+
+/* Asks the peer's host. If the connection is broken, ends the link. For
+ * link_keepalive_act(). */
 static void
 probe_send(struct vc__link *link)
 {
-    const struct vc__transport *t = link->wire->transport;
     int err;
 
-    vc__count(&link->engine->ledger, VC__COUNT_keepalive_probes, 1);
-
     pthread_mutex_lock(&link->lock);
-    err = t->probe == NULL ? 0 : t->probe(link->wire, &link->keepalive.probed);
+    err = probe_post(link);
     vc__link_unlock(link);
     if (err != 0)
         vc__link_end(

@@ -106,7 +106,7 @@ send_write(const struct vc__link *link, struct vc__send *s, uint8_t *out)
 
 /* Writes the header of a packet with this many frames (0: the packet only
  * reports credits), and takes the credit that the packet costs. For
- * packet_send() and credits_tell(). */
+ * packet_send(), credits_tell() and vc__link_send_marked(). */
 static void
 header_write(struct vc__link *link, uint8_t *out, uint16_t count)
 {
@@ -161,7 +161,8 @@ link_is_ill(struct vc__link *link)
 }
 
 /* Sends the packet written at packet_reserve(). False: it could not be sent,
- * and the link ends. For packet_send() and credits_tell(). */
+ * and the link ends. For packet_send(), credits_tell() and
+ * vc__link_send_marked(). */
 static bool
 packet_commit(struct vc__link *link, uint32_t len)
 {
@@ -175,7 +176,7 @@ packet_commit(struct vc__link *link, uint32_t len)
 }
 
 /* Returns where to write the next packet; NULL if there is not even room for
- * its header. For packet_send() and credits_tell(). */
+ * its header. For packet_send(), credits_tell() and vc__link_send_marked(). */
 static uint8_t *
 packet_reserve(struct vc__link *link, uint32_t *room)
 {
@@ -242,6 +243,30 @@ credits_tell(struct vc__link *link)
     header_write(link, out, 0);
     if (packet_commit(link, VC__PACKET_HEADER))
         vc__tally_add(&link->tally, VC__LINK_PACKETS_OF_CREDITS, 1);
+}
+
+/* The holder, under the lock. Before the first packet of the active side, that
+ * side must send an OPEN or a PING, and the passive side nothing (iWARP). */
+bool
+vc__link_send_marked(struct vc__link *link, uint32_t *ticket)
+{
+    const struct vc__transport *t = link->wire->transport;
+    uint32_t begun =
+        link->active ? link->credit.tx_next : vc__credit_next(&link->credit);
+    uint32_t room;
+    uint8_t *out;
+
+    if (!link->open || begun == 0 || !vc__credit_can_send(&link->credit))
+        return false;
+    out = packet_reserve(link, &room);
+    if (out == NULL)
+        return false;
+    *ticket = t->mark(link->wire);
+    header_write(link, out, 0);
+    packet_commit(link, VC__PACKET_HEADER);
+    if (t->flush != NULL)
+        t->flush(link->wire);
+    return true;
 }
 
 /* Sends all that can be sent. The packets sent carry all credit updates due so

@@ -231,7 +231,13 @@ struct vc_runtime;
     X(datagrams_again, COUNTER, NUMBER,                                        \
       "datagrams of rdma+ud received again, and dropped")                      \
     X(datagrams_dropped, COUNTER, NUMBER,                                      \
-      "datagrams of rdma+ud dropped: of no peer, or malformed")
+      "datagrams of rdma+ud dropped: of no peer, or malformed")                \
+    X(keepalive_packets, COUNTER, NUMBER,                                      \
+      "of keepalive_probes: by a packet with bytes, not an empty one")         \
+    X(keepalive_left_out, COUNTER, NUMBER,                                     \
+      "probes left out: the path may drop empty packets, no credit left")      \
+    X(keepalive_empties_lost, COUNTER, NUMBER,                                 \
+      "paths that seem to drop empty packets: one broke a connection")
 
 struct vc_counters {
     size_t size; /* set by VC_COUNTERS_INIT, so that the struct can grow */

@@ -174,6 +174,33 @@ lines(const char *text)
     return n;
 }
 
+/* --- paths that drop packets without bytes ----------------------------- */
+
+/* Whichever end's device it is; a packet with bytes passes before and after. */
+static void
+a_packet_without_bytes_is_lost_where_the_path_drops_it(void **state)
+{
+    (void)state;
+    for (int there = 0; there < 2; there++) {
+        struct ibv_send_wr wr = {.opcode = IBV_WR_RDMA_WRITE,
+                                 .send_flags = IBV_SEND_SIGNALED};
+        struct ibv_send_wr *bad;
+        struct server s;
+        struct pair p;
+        struct ibv_wc wc;
+
+        world(&s, FAKE_STRICT);
+        client_connect(&p, &s, &quick);
+        fake_device_drops_empty(there ? s.host : fake_host_local(), true);
+        assert_int_equal(send_one(&p, 1000), IBV_WC_SUCCESS);
+        assert_int_equal(0, ibv_post_send(p.client.id->qp, &wr, &bad));
+        assert_int_equal(IBV_WC_RETRY_EXC_ERR,
+                         end_complete(&p.client, &wc, 10000));
+        assert_string_equal(state_text(&p.client), "ERR");
+        client_end(&p, &s);
+    }
+}
+
 /* --- the golden trace -------------------------------------------------- */
 
 static void
@@ -500,6 +527,8 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(
+            a_packet_without_bytes_is_lost_where_the_path_drops_it),
         cmocka_unit_test(one_seed_is_this_very_trace),
         cmocka_unit_test(a_lost_packet_is_sent_again_after_the_timeout),
         cmocka_unit_test(six_tries_are_seven_packets),

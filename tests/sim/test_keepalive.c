@@ -210,6 +210,7 @@ a_dead_server_is_found_within_a_second_of_a_call(void **state)
             uint64_t struck;
 
             scene_begin(&w, phase + 1, 200 * MS);
+            fake_device_drops_empty(w.here, phase % 2 == 0);
             await_ran(FIRST);
             struck = fake_now_us();
             strike(&w, blow);
@@ -503,6 +504,107 @@ packets_that_arrive_twice_are_handled_once(void **state)
     }
 }
 
+/* --- paths that drop packets without bytes ------------------------------ */
+
+static struct vc_counters
+server_counters(struct scene *w)
+{
+    struct vc_counters c = VC_COUNTERS_INIT;
+
+    assert_int_equal(vc_runtime_counters(atomic_load(&w->s.runtime), &c),
+                     VC_OK);
+    return c;
+}
+
+/* The server is late with its answer to a PING, but in time. */
+static void
+a_path_without_empty_packets_costs_a_client_that_asks_no_link(void **state)
+{
+    (void)state;
+    for (unsigned phase = 0; phase < PHASES; phase++) {
+        struct scene w = {.serves_itself = phase % 2 == 0,
+                          .phase_us = phase * 77 * MS};
+
+        scene_begin(&w, phase + 1, 10 * MS);
+        fake_device_drops_empty(w.s.host, true);
+        await_ran(FIRST);
+        fake_process_freeze(w.s.process);
+        fake_sleep_us(580 * MS);
+        fake_process_thaw(w.s.process);
+        await_called(&w);
+
+        assert_int_equal(w.first, VC_OK);
+        fake_sleep_us(S);
+        assert_int_equal(w.down, 0);
+        assert_int_equal(w.probes, 0);
+        scene_end(&w);
+        assert_int_equal(w.second, VC_OK);
+        assert_int_equal(w.requests, 1);
+    }
+}
+
+/* The client sleeps between its calls, so the server probes its adapter: once
+ * by an empty packet, then by others as long as there are credits. */
+static void
+a_path_without_empty_packets_costs_a_client_that_sleeps_one_link(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed < 5; seed++) {
+        struct scene w = {.phase_us = 20 * S};
+        struct vc_counters c;
+
+        scene_begin(&w, seed, 0);
+        fake_device_drops_empty(w.here, true);
+        await_called(&w);
+        assert_int_equal(w.first, VC_OK);
+        assert_int_equal(w.requests, 2);
+        fake_sleep_us(200 * S);
+        c = server_counters(&w);
+        assert_int_equal(c.keepalive_empties_lost, 1);
+        assert_in_range(c.keepalive_packets, 3, 64);
+        assert_in_range(c.keepalive_left_out, 100, 700);
+        scene_end(&w);
+        assert_int_equal(w.second, VC_OK);
+        assert_int_equal(w.requests, 2);
+    }
+}
+
+static void
+a_lost_client_is_found_where_empty_packets_are_dropped(void **state)
+{
+    struct scene w = {.phase_us = 5 * S};
+    unsigned left = 0;
+
+    (void)state;
+    scene_begin(&w, 3, 0);
+    fake_device_drops_empty(w.here, true);
+    await_called(&w);
+    fake_when("server: DREQ ->", 1, count, &left);
+    fake_sleep_us(5 * S); /* it is probed, and lives */
+    assert_int_equal(left, 0);
+    fake_wire_cut(w.here, w.s.host, true);
+    fake_sleep_us(3 * S);
+    assert_int_equal(left, 1);
+    mend(&w);
+    scene_end(&w);
+}
+
+/* The server answers no PINGs, so the client probes its adapter. */
+static void
+a_server_that_may_not_answer_is_lost_once_by_an_empty_packet(void **state)
+{
+    struct scene w = {.s.keepalive_ms = VC_KEEPALIVE_OFF};
+
+    (void)state;
+    scene_begin(&w, 1, 3 * S);
+    fake_device_drops_empty(w.s.host, true);
+    await_called(&w);
+    assert_int_equal(w.first, VC_OK);
+    scene_end(&w);
+    assert_int_equal(w.second, VC_OK);
+    assert_int_equal(w.requests, 2);
+}
+
 /* --- other options ----------------------------------------------------- */
 
 static void
@@ -586,6 +688,14 @@ main(void)
         cmocka_unit_test(a_short_clog_costs_time_and_nothing_else),
         cmocka_unit_test(a_request_held_for_too_long_runs_once_at_most),
         cmocka_unit_test(packets_that_arrive_twice_are_handled_once),
+        cmocka_unit_test(
+            a_path_without_empty_packets_costs_a_client_that_asks_no_link),
+        cmocka_unit_test(
+            a_path_without_empty_packets_costs_a_client_that_sleeps_one_link),
+        cmocka_unit_test(
+            a_lost_client_is_found_where_empty_packets_are_dropped),
+        cmocka_unit_test(
+            a_server_that_may_not_answer_is_lost_once_by_an_empty_packet),
         cmocka_unit_test(without_keepalive_nothing_is_asked),
         cmocka_unit_test(a_server_that_may_not_answer_is_not_asked),
         cmocka_unit_test(the_clients_wish_counts),

@@ -46,6 +46,7 @@
     X(REJECT, INFO, "clients that were rejected")                              \
     X(STARVED, WARNING, "clients that wait for memory or descriptors")         \
     X(STRANGER, DEBUG, "connections without a hello")                          \
+    X(EMPTIES, WARNING, "paths that drop packets without bytes")               \
     X(DEVICE_OPEN, INFO, "devices that were opened")                           \
     X(DEVICE_LOST, WARNING, "devices that were lost")
 

@@ -275,6 +275,18 @@ receive_handle(struct vc__device *d, struct vc__qp *qp, const struct ibv_wc *wc)
     receive_give_back(d, b);
 }
 
+/* A send has failed: tells the wire. The first send that fails is the first one
+ * not acknowledged; those after it are flushed. Called by
+ * completion_handle(). */
+static void
+send_failed(struct vc__qp *qp, const struct ibv_wc *wc)
+{
+    if (wc->status == IBV_WC_RETRY_EXC_ERR && qp->probe != 0 &&
+        qp->probe == vc__qp_send_number(wc->wr_id))
+        qp->ops->probe_lost(qp);
+    qp->ops->failed(qp, wc->status);
+}
+
 /* Passes a completion to the QP that it is of, if there still is one. Called by
  * completions_poll(). */
 static void
@@ -290,7 +302,7 @@ completion_handle(struct vc__device *d, const struct ibv_wc *wc)
     else if (wc->status == IBV_WC_SUCCESS)
         qp->ops->sent(qp, vc__qp_send_number(wc->wr_id));
     else
-        qp->ops->failed(qp, wc->status);
+        send_failed(qp, wc);
 }
 
 /* True if completions of the last poll are unhandled, or a new poll finds some.

@@ -7,7 +7,7 @@
  * for the holder of the engine.
  *
  * Called by: device.c (is_send, send_number), wire.c (init, fini, to_error,
- * has_room, has_buffer, buffer, send, probe, retire), qp.c (fini),
+ * has_room, has_buffer, buffer, send, probe, mark, retire), qp.c (fini),
  * device_queues.c (qps_forget), wire_connect.c (to_init, to_rtr, to_rts). */
 #ifndef VC_TRANSPORT_RDMA_QP_H
 #define VC_TRANSPORT_RDMA_QP_H
@@ -38,6 +38,9 @@ struct vc__qp_ops {
     void (*sent)(struct vc__qp *qp, uint32_t number);
     /* The QP has failed. May come several times. */
     void (*failed)(struct vc__qp *qp, enum ibv_wc_status why);
+    /* The peer's adapter has acknowledged all sends before the probe, but not
+     * the probe; failed() follows. */
+    void (*probe_lost)(struct vc__qp *qp);
 };
 
 struct vc__qp {
@@ -49,9 +52,11 @@ struct vc__qp {
     uint32_t max_inline;
 
     /* The send queue. Work requests are numbered; those between retired and
-     * posted may still be in the queue. */
+     * posted may still be in the queue. signalled is the last signalled one,
+     * but between vc__qp_mark() and the next send. */
     uint32_t depth;
     uint32_t posted, retired, signalled;
+    uint32_t probe; /* number of the last probe; 0: none yet */
 
     /* Send buffers, used in turn. took[] says for each work request whether it
      * uses one. */
@@ -131,6 +136,10 @@ int vc__qp_send(struct vc__qp *qp, const uint8_t *data, uint32_t len);
  * the value that `posted` has after this call. Only when vc__qp_has_room(). 0,
  * or an errno. */
 int vc__qp_probe(struct vc__qp *qp);
+
+/* Has the completion of the next send reported; returns its number. Called by
+ * mark() of the wire; a send must follow. */
+uint32_t vc__qp_mark(struct vc__qp *qp);
 
 /* Retires all sends up to the number from ops->sent(). The link does so when
  * the wire reports writable(). */

@@ -7,13 +7,15 @@
  * transport/rdma/wire.h. Functions named rdma_wire_ are entries of the table
  * (but rdma_wire_of()), with the results that transport/transport.h names.
  * Under the lock of the link, cm/link/link_send.c calls reserve and commit, on
- * any thread; and link_io.c calls retire, link_keepalive.c probe and proven, on
- * the holder of the engine. All else runs on the holder, too. While the wire is
- * up, rdma_wire_describe() may run on any thread. */
+ * any thread; and link_io.c calls retire, link_keepalive.c probe, proven and
+ * drops_probe, and link_send.c mark for it, on the holder of the engine. All
+ * else runs on the holder, too. While the wire is up, rdma_wire_describe() may
+ * run on any thread. */
 #include "transport/rdma/wire.h"
 
 #include <errno.h>
 
+#include "transport/core/path_memory.h"
 #include "transport/rdma/device.h"
 #include "transport/rdma/rdma.h"
 
@@ -59,8 +61,22 @@ wire_failed(struct vc__qp *qp, enum ibv_wc_status why)
     w->ops->failed(w, ibv_wc_status_str(why));
 }
 
-static const struct vc__qp_ops qp_ops = {
-    .received = wire_received, .sent = wire_sent, .failed = wire_failed};
+/* probe_lost() of qp_ops: device.c has the completion of a probe that was not
+ * acknowledged. Either the path drops it, having no bytes, or the peer's host
+ * is gone. */
+static void
+wire_probe_lost(struct vc__qp *qp)
+{
+    struct vc__wire *w = rdma_wire_of(qp);
+
+    vc__path_empty_lost(vc__rdma_paths(w), vc__rdma_device_name(w),
+                        (const struct sockaddr *)&w->peer, vc__now());
+}
+
+static const struct vc__qp_ops qp_ops = {.received = wire_received,
+                                         .sent = wire_sent,
+                                         .failed = wire_failed,
+                                         .probe_lost = wire_probe_lost};
 
 /* --- sending ------------------------------------------------------------- */
 
@@ -116,6 +132,28 @@ rdma_wire_probe(struct vc__wire *w, uint32_t *ticket)
 
     *ticket = qp->signalled;
     return err;
+}
+
+/* True if a probe would be posted, and the path seems to drop it. */
+static bool
+rdma_wire_drops_probe(const struct vc__wire *w)
+{
+    const struct vc__rdma_wire *r =
+        caa_container_of(w, const struct vc__rdma_wire, wire);
+
+    return vc__qp_has_room(&r->qp) &&
+           vc__path_drops_empty(vc__rdma_paths(w), vc__rdma_device_name(w),
+                                (const struct sockaddr *)&w->peer, vc__now());
+}
+
+/* Has the completion of the packet that is committed next reported. If the path
+ * is remembered, it stays so. */
+static uint32_t
+rdma_wire_mark(struct vc__wire *w)
+{
+    vc__path_is_used(vc__rdma_paths(w), vc__rdma_device_name(w),
+                     (const struct sockaddr *)&w->peer, vc__now());
+    return vc__qp_mark(&vc__rdma_wire_of(w)->qp);
 }
 
 /* True if the peer's adapter has acknowledged the probe of this ticket. */
@@ -304,6 +342,7 @@ rdma_wire_describe(const struct vc__wire *w, char *out, size_t size)
     .reserve = rdma_wire_reserve, .commit = rdma_wire_commit,                  \
     .retire = rdma_wire_retire, .host_is_up = "its adapter answers",           \
     .probe = rdma_wire_probe, .proven = rdma_wire_proven,                      \
+    .drops_probe = rdma_wire_drops_probe, .mark = rdma_wire_mark,              \
     .describe = rdma_wire_describe, .promise = rdma_wire_promise,              \
     .release = rdma_wire_release, .ask = vc__rdma_ask,                         \
     .listen = vc__rdma_listen, .unlisten = vc__rdma_unlisten,                  \

@@ -50,6 +50,23 @@ vc__rdma_wire_of(struct vc__wire *w)
     return caa_container_of(w, struct vc__rdma_wire, wire);
 }
 
+/* The runtime's memory of paths, or NULL; and the device, by its name. For
+ * wire.c and wire_connect.c, while the wire is prepared. */
+static inline struct vc__path_memory *
+vc__rdma_paths(const struct vc__wire *w)
+{
+    return vc__rdma_context_of(w->context)->opts.paths;
+}
+
+static inline const char *
+vc__rdma_device_name(const struct vc__wire *w)
+{
+    const struct vc__rdma_wire *r =
+        caa_container_of(w, const struct vc__rdma_wire, wire);
+
+    return ibv_get_device_name(r->id->verbs->device);
+}
+
 /* What follows are entries of the tables vc__rdma and vc__rdma_ib. Their
  * results are those of the table. The link layer calls them through
  * wire->transport, on the holder of the wire's engine: prepare from link_io.c,

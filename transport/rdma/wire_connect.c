@@ -7,6 +7,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "transport/core/log.h"
+#include "transport/core/path_memory.h"
 #include "transport/rdma/device.h"
 #include "transport/rdma/device_list.h"
 #include "transport/rdma/failure.h"
@@ -342,12 +344,35 @@ confirm_passive(struct vc__rdma_wire *r)
                                vc__wire_peer(&r->wire), strerror(err));
 }
 
+/* The connection is up: if an empty packet was lost on this path not long
+ * before, reports that, once. Called by vc__rdma_confirm(). */
+static void
+path_judge(struct vc__wire *w)
+{
+    struct vc__engine *engine = w->context->engine;
+    uint64_t ago;
+
+    if (!vc__path_met(vc__rdma_paths(w), vc__rdma_device_name(w),
+                      (const struct sockaddr *)&w->peer, vc__now(), &ago))
+        return;
+    vc__count(&engine->ledger, VC__COUNT_keepalive_empties_lost, 1);
+    vc__log(engine->log, VC__LOG_EMPTIES,
+            "path to %s by %s: connected %u ms after a connection broke whose "
+            "keepalive got no answer to an RDMA WRITE of no bytes: if the "
+            "peer was not down meanwhile, the path drops packets without "
+            "bytes: let it pass them. Keepalive sends others there for now",
+            vc__wire_peer(w), vc__rdma_device_name(w), (unsigned)(ago / 1000));
+}
+
 /* Moves the QP to RTS. The active side moves it to RTR before, and confirms the
  * connection to the peer's CM after that. */
 enum vc_status
 vc__rdma_confirm(struct vc__wire *w)
 {
     struct vc__rdma_wire *r = vc__rdma_wire_of(w);
+    enum vc_status status = r->active ? confirm_active(r) : confirm_passive(r);
 
-    return r->active ? confirm_active(r) : confirm_passive(r);
+    if (status == VC_OK)
+        path_judge(w);
+    return status;
 }
