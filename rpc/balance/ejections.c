@@ -16,8 +16,9 @@ struct vc__ejections {
     struct vc__outlier_policy policy;
     struct vc__task task; /* starts the timer, then stops it */
     struct vc__timer timer;
-    struct vc__waiter stopped;
+    struct vc__waiter done; /* of the task */
     atomic_bool stops;
+    bool begun; /* the timer was started; written before `done` */
     uint64_t seed;
     bool compares; /* there were several servers at the last look */
     struct vc__outlier_counts counts;
@@ -126,18 +127,21 @@ ejections_on_timer(struct vc__timer *timer)
     struct vc__subchannel **changed = calloc(set->n, sizeof *changed);
     unsigned n = 0;
 
+    /* First of all: the heap has the place that this timer has just left, so
+     * starting it cannot fail. */
+    vc__timer_start(&ej->servers->engine->timers, &ej->timer,
+                    vc__now() + ej->policy.interval_us, ejections_on_timer);
     if (all != NULL && changed != NULL)
         n = set_sweep(ej, set, all, changed);
     vc__servers_exit(ej->servers);
     ejections_log(ej, changed, n);
     free(all);
     free(changed);
-    vc__timer_start(&ej->servers->engine->timers, &ej->timer,
-                    vc__now() + ej->policy.interval_us, ejections_on_timer);
 }
 
-/* The task of vc__ejections_begin(): starts the timer. When
- * vc__ejections_stop() has posted it again, stops the timer. */
+/* The task of vc__ejections_begin(): starts the timer, if there is memory for
+ * that. When vc__ejections_stop() has posted it again, stops the timer. Ends
+ * the wait of either. */
 static void
 ejections_run(struct vc__task *task)
 {
@@ -148,9 +152,22 @@ ejections_run(struct vc__task *task)
     if (atomic_load(&ej->stops))
         vc__timer_stop(timers, &ej->timer);
     else
-        vc__timer_start(timers, &ej->timer, vc__now() + ej->policy.interval_us,
-                        ejections_on_timer);
-    vc__waiter_done(&ej->stopped);
+        ej->begun = vc__timer_start(timers, &ej->timer,
+                                    vc__now() + ej->policy.interval_us,
+                                    ejections_on_timer);
+    vc__waiter_done(&ej->done);
+}
+
+/* Has the holder run the task, and waits for that. For vc__ejections_begin()
+ * and vc__ejections_stop(), on their thread. */
+static void
+ejections_task(struct vc__ejections *ej)
+{
+    struct vc__engine *e = ej->servers->engine;
+
+    vc__waiter_init(&ej->done);
+    vc__engine_post(e, &ej->task);
+    vc__engine_wait(e, &ej->done, VC__FOREVER);
 }
 
 bool
@@ -168,25 +185,22 @@ vc__ejections_begin(struct vc__servers *sv,
     ej->policy = *policy;
     ej->seed = vc__now();
     ej->task.run = ejections_run;
-    vc__waiter_init(&ej->stopped);
-    sv->ejections = ej;
     sv->holds = true;
     if (sv->changes == NULL)
         atomic_init(&sv->look_at, VC__FOREVER);
-    vc__engine_post(sv->engine, &ej->task);
-    return true;
+    ejections_task(ej);
+    if (ej->begun)
+        sv->ejections = ej;
+    else
+        free(ej);
+    return sv->ejections != NULL;
 }
 
 void
 vc__ejections_stop(struct vc__ejections *ej)
 {
-    struct vc__engine *e = ej->servers->engine;
-
-    vc__engine_wait(e, &ej->stopped, VC__FOREVER); /* it has begun */
-    vc__waiter_init(&ej->stopped);
     atomic_store(&ej->stops, true);
-    vc__engine_post(e, &ej->task);
-    vc__engine_wait(e, &ej->stopped, VC__FOREVER);
+    ejections_task(ej);
 }
 
 void

@@ -14,8 +14,9 @@
 
 /* Begins, if the policy looks for outliers and sv->only is NULL: sets
  * sv->ejections. The servers, or their resolver, are open, and no call was made
- * yet. False if memory is short; no error is set. True, too, if nothing is to
- * begin. Called inside vc_channel_open(). */
+ * yet. Has the holder start the timer, and waits for that. False if memory is
+ * short; no error is set. True, too, if nothing is to begin. Called inside
+ * vc_channel_open(). */
 bool vc__ejections_begin(struct vc__servers *sv,
                          const struct vc__outlier_policy *policy);
 

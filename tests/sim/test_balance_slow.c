@@ -54,14 +54,17 @@ half_fail(struct sim_server *s, struct vc_call *call, uint64_t tag)
                : VC_INTERNAL;
 }
 
-/* A world with n servers on hosts of their own, which do their work in
- * WORK_US. */
-static void
-world_begin(uint64_t seed, unsigned n, const struct vc_channel_opts *opts,
-            enum vc_status (*finish)(struct sim_server *s, struct vc_call *call,
-                                     uint64_t tag))
+/* A world with n servers on hosts of their own, which do their work in WORK_US.
+ * If nth is not 0, the nth allocation of vc_channel_open() fails; returns the
+ * status of that. */
+static enum vc_status
+world_open(uint64_t seed, unsigned n, const struct vc_channel_opts *opts,
+           enum vc_status (*finish)(struct sim_server *s, struct vc_call *call,
+                                    uint64_t tag),
+           unsigned nth)
 {
     char target[SERVERS * 30] = "list:";
+    enum vc_status status;
 
     memset(&w, 0, sizeof w);
     sim_begin(seed, 1 + (unsigned)(seed % 5) * 3, getenv("TRACE") != NULL);
@@ -81,9 +84,21 @@ world_begin(uint64_t seed, unsigned n, const struct vc_channel_opts *opts,
         assert_true(sim_server_await(&w.servers[i]));
     }
     assert_int_equal(VC_OK, sim_runtime(&w.runtime, 1));
-    assert_int_equal(VC_OK,
-                     vc_channel_open(w.runtime, target, opts, &w.channel));
     assert_int_equal(VC_OK, vc_runtime_start(w.runtime));
+    if (nth > 0)
+        fake_fail_memory(fake_process_self(), nth);
+    status = vc_channel_open(w.runtime, target, opts, &w.channel);
+    fake_sleep_us(MS); /* for what the holder has to do for it */
+    fake_fail_no_more();
+    return status;
+}
+
+static void
+world_begin(uint64_t seed, unsigned n, const struct vc_channel_opts *opts,
+            enum vc_status (*finish)(struct sim_server *s, struct vc_call *call,
+                                     uint64_t tag))
+{
+    assert_int_equal(VC_OK, world_open(seed, n, opts, finish, 0));
 }
 
 static void
@@ -198,20 +213,52 @@ ejected_await(void)
     return atomic_load(&w.last_us);
 }
 
-/* The time of the ejection itself is between the last call that server 0 got
- * and the next one to it, two later. */
-static void
-an_ejected_server_gets_no_call_and_comes_back_on_time(void **state)
+static struct vc_outlier_opts
+outlier_opts(void)
 {
     struct vc_outlier_opts outlier = VC_OUTLIER_OPTS_INIT;
 
-    (void)state;
     outlier.methods = VC_OUTLIER_FAILURE_PERCENTAGE;
     outlier.interval_ms = INTERVAL_MS;
     outlier.base_ejection_ms = EJECTION_MS;
     outlier.failure_percentage_threshold = 40;
     outlier.failure_percentage_minimum_hosts = SERVERS;
     outlier.failure_percentage_request_volume = 10;
+    return outlier;
+}
+
+/* Whatever allocation fails: a channel that is open ejects servers. */
+static void
+a_channel_that_is_opened_with_little_memory_ejects_servers(void **state)
+{
+    const struct vc_outlier_opts outlier = outlier_opts();
+    unsigned nth = 0, failed;
+
+    (void)state;
+    do {
+        enum vc_status status = world_open(
+            1, SERVERS,
+            VC_CHANNEL_OPTS(.policy = "round_robin", .outlier = &outlier),
+            half_fail, ++nth);
+
+        failed = fake_failed();
+        if (status == VC_OK)
+            ejected_await();
+        else
+            assert_int_equal(VC_RESOURCE_EXHAUSTED, status);
+        world_end();
+    } while (failed > 0);
+    assert_true(nth > 5);
+}
+
+/* The time of the ejection itself is between the last call that server 0 got
+ * and the next one to it, two later. */
+static void
+an_ejected_server_gets_no_call_and_comes_back_on_time(void **state)
+{
+    const struct vc_outlier_opts outlier = outlier_opts();
+
+    (void)state;
     for (uint64_t seed = 1; seed <= sim_many(SIM_SHARE(SEEDS) + 1); seed++) {
         uint64_t last, out_us;
 
@@ -240,6 +287,8 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_slow_server_does_not_show_in_the_99th_percentile),
+        cmocka_unit_test(
+            a_channel_that_is_opened_with_little_memory_ejects_servers),
         cmocka_unit_test(an_ejected_server_gets_no_call_and_comes_back_on_time),
     };
 
