@@ -100,17 +100,34 @@ parsed_free(struct vc__service_config *config)
     free(config);
 }
 
-/* For config_parse(): writes to `why` what jansson has found wrong. */
+/* For config_parse(): has jansson read the text; NULL with *error if that
+ * fails. Jansson may report a fault where it had no memory for a string, so
+ * what fails is read once more. */
+static json_t *
+text_load(const char *text, size_t len, json_error_t *error)
+{
+    json_t *json = json_loadb(text, len, JSON_REJECT_DUPLICATES, error);
+
+    return json != NULL ? json
+                        : json_loadb(text, len, JSON_REJECT_DUPLICATES, error);
+}
+
+/* For config_parse(): writes to `why` what jansson has found wrong. It has no
+ * words where memory was short in the middle of the text. */
 static void
 syntax_fail(char *why, const json_error_t *error)
 {
+    if (json_error_code(error) == json_error_out_of_memory ||
+        error->text[0] == '\0')
+        return;
     snprintf(why, VC__SERVICE_CONFIG_WHY, "line %d, column %d: %s", error->line,
              error->column, error->text);
 }
 
 /* parse() of the module: vc__config_module_parse() calls it, on any thread.
  * Returns the config, which the caller frees by parsed_free(); NULL, with the
- * reason in `why`, if the text is malformed or too long, or memory is short. */
+ * reason in `why`, if the text is malformed or too long; NULL, without one, if
+ * memory is short. */
 static struct vc__service_config *
 config_parse(const char *text, size_t len, char why[VC__SERVICE_CONFIG_WHY])
 {
@@ -125,7 +142,7 @@ config_parse(const char *text, size_t len, char why[VC__SERVICE_CONFIG_WHY])
                  VC__SERVICE_CONFIG_MAX);
         return NULL;
     }
-    json = json_loadb(text, len, JSON_REJECT_DUPLICATES, &error);
+    json = text_load(text, len, &error);
     if (json == NULL) {
         syntax_fail(why, &error);
         return NULL;
@@ -133,11 +150,11 @@ config_parse(const char *text, size_t len, char why[VC__SERVICE_CONFIG_WHY])
     whole.value = json;
     r.config = calloc(1, sizeof *r.config);
     if (r.config == NULL)
-        snprintf(why, VC__SERVICE_CONFIG_WHY, "no memory");
+        vc__config_lacks_memory(&r);
     else
         whole_config_read(&r, &whole);
     json_decref(json);
-    if (why[0] == '\0')
+    if (why[0] == '\0' && !r.lacks_memory)
         return r.config;
     parsed_free(r.config);
     return NULL;

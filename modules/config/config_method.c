@@ -211,13 +211,13 @@ name_is_new(struct vc__config_reader *r, const struct vc__config_at *at,
     bool is_new = false;
 
     if (key == NULL)
-        return vc__config_fail(r, at, "no memory");
+        return vc__config_lacks_memory(r);
     snprintf(key, size, "%zu/%s/%s", strlen(service), service, method);
     if (json_object_get(seen, key) != NULL)
         vc__config_fail(r, at, "\"%.60s/%.60s\" has an entry already", service,
                         method);
     else if (json_object_set_new(seen, key, json_true()) != 0)
-        vc__config_fail(r, at, "no memory");
+        vc__config_lacks_memory(r);
     else
         is_new = true;
     free(key);
@@ -252,7 +252,7 @@ method_name_read(struct vc__config_reader *r, const struct vc__config_at *at,
     name->entry = c->n_entries;
     c->n_names++;
     return (name->service != NULL && name->method != NULL) ||
-           vc__config_fail(r, at, "no memory");
+           vc__config_lacks_memory(r);
 }
 
 /* For entries_read(): the names of an entry; without any it holds for no
@@ -289,7 +289,7 @@ methods_alloc(struct vc__config_reader *r, const struct vc__config_at *at)
     r->config->entries = calloc(n + 1, sizeof *r->config->entries);
     r->config->names = calloc(n_names + 1, sizeof *r->config->names);
     return (r->config->entries != NULL && r->config->names != NULL) ||
-           vc__config_fail(r, at, "no memory");
+           vc__config_lacks_memory(r);
 }
 
 /* For vc__config_methods_read(): reads all entries of the array. seen: an
@@ -323,8 +323,8 @@ vc__config_methods_read(struct vc__config_reader *r,
     if (!methods_alloc(r, at))
         return false;
     seen = json_object();
-    good = seen != NULL ? entries_read(r, at, seen)
-                        : vc__config_fail(r, at, "no memory");
+    good =
+        seen != NULL ? entries_read(r, at, seen) : vc__config_lacks_memory(r);
     json_decref(seen);
     return good;
 }

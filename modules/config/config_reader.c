@@ -76,6 +76,13 @@ vc__config_fail(struct vc__config_reader *r, const struct vc__config_at *at,
     return false;
 }
 
+bool
+vc__config_lacks_memory(struct vc__config_reader *r)
+{
+    r->lacks_memory = true;
+    return false;
+}
+
 void
 vc__config_note(struct vc__config_reader *r, const struct vc__config_at *at,
                 const char *format, ...)

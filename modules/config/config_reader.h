@@ -24,7 +24,8 @@
 
 struct vc__config_reader {
     struct vc__service_config *config;
-    char *why; /* VC__SERVICE_CONFIG_WHY bytes; "": nothing is wrong */
+    char *why;         /* VC__SERVICE_CONFIG_WHY bytes; "": nothing is wrong */
+    bool lacks_memory; /* reading has ended for that */
 };
 
 /* Where a value is: in an object by its name, or in an array. */
@@ -39,6 +40,9 @@ struct vc__config_at {
 bool vc__config_fail(struct vc__config_reader *r,
                      const struct vc__config_at *at, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* Notes that memory is short. Returns false: nothing more is read. */
+bool vc__config_lacks_memory(struct vc__config_reader *r);
 
 /* Notes what the library does differently; one that finds no room among the
  * notes is cut or left out. */

@@ -93,6 +93,9 @@ vc__config_module_parse(const char *text, size_t len,
     *config = m->parse(text, len, why);
     if (*config != NULL)
         return VC_OK;
+    if (why[0] == '\0')
+        return vc__fail(VC_RESOURCE_EXHAUSTED,
+                        "out of memory for a service config of %zu bytes", len);
     why_clean(why);
     return vc__fail(VC_INVALID_ARGUMENT, "%s", why);
 }

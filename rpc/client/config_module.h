@@ -15,9 +15,9 @@
 struct vc__service_config;
 
 /* Reads a text of len bytes. On VC_OK *config is the caller's.
- * VC_INVALID_ARGUMENT  the text is malformed, or memory is short: vc_error()
- *                      says which, where and how
- * VC_UNIMPLEMENTED     the module is not installed, or of another version */
+ * VC_INVALID_ARGUMENT   the text is malformed: vc_error() says where and how
+ * VC_RESOURCE_EXHAUSTED memory is short
+ * VC_UNIMPLEMENTED      the module is not installed, or of another version */
 enum vc_status vc__config_module_parse(const char *text, size_t len,
                                        struct vc__service_config **config);
 /* Frees what vc__config_module_parse() has read. NULL is allowed. */

@@ -70,8 +70,8 @@ struct vc__config_module {
     size_t size;        /* of this struct, and of what it fills: */
     size_t config_size; /* both as the library has them */
 
-    /* Reads a text of len bytes. NULL if it is malformed or memory is short:
-     * then `why` says where and what is wrong. */
+    /* Reads a text of len bytes. NULL if it is malformed: then `why` says where
+     * and what is wrong. NULL with an empty `why` if memory is short. */
     struct vc__service_config *(*parse)(const char *text, size_t len,
                                         char why[VC__SERVICE_CONFIG_WHY]);
     /* NULL is allowed. */

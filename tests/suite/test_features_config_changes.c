@@ -4,6 +4,7 @@
  * Service configs that change: by their file, or by the resolver. */
 #include "tests/suite/configured.h"
 
+#include <jansson.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -119,6 +120,55 @@ a_file_is_read_when_it_changes_and_a_bad_one_keeps_the_former(void **state)
                   vc_channel_open(f.runtime, "what",
                                   VC_CHANNEL_OPTS(.service_config = option),
                                   &none));
+    features_stop(&f);
+    unlink(path);
+    rmdir(folder);
+}
+
+static atomic_bool lacks_memory;
+
+static void *
+jansson_allocate(size_t size)
+{
+    return atomic_load(&lacks_memory) ? NULL : malloc(size);
+}
+
+/* It is read again without a change, and no fault of its text is reported. */
+static void
+a_file_for_which_memory_is_short_is_read_again(void **state)
+{
+    unsigned forced = atomic_load(&n_forced), before = atomic_load(&n_refused);
+    struct vc_channel *none;
+    struct fixture f;
+
+    (void)state;
+    json_set_alloc_funcs(jansson_allocate, free);
+    strcpy(folder + sizeof folder - 7, "XXXXXX");
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/config", folder);
+    snprintf(option, sizeof option, "file://%s", path);
+    file_write(ALL("\"timeout\":\"100s\""));
+    fixture_log = on_line;
+    configured_start(&f, option);
+    fixture_log = NULL;
+    assert_status(VC_OK, vc_channel_intercept(f.channel, &configured_sees));
+    fixture_await(&n_forced, forced + 1);
+
+    atomic_store(&lacks_memory, true);
+    file_write(ALL("\"timeout\":\"200s\""));
+    fixture_await(&n_refused, before + 1);
+    assert_non_null(strstr(refused, " is refused: out of memory for a "));
+    assert_status(VC_RESOURCE_EXHAUSTED,
+                  vc_channel_open(f.runtime, f.target,
+                                  VC_CHANNEL_OPTS(.service_config = "{}"),
+                                  &none));
+    assert_status(VC_RESOURCE_EXHAUSTED,
+                  vc_channel_open(f.runtime, f.target,
+                                  VC_CHANNEL_OPTS(.service_config = option),
+                                  &none));
+    atomic_store(&lacks_memory, false);
+    fixture_await(&n_forced, forced + 2);
+    assert_int_equal(200, configured_timeout(&f, ONCE, NULL));
     features_stop(&f);
     unlink(path);
     rmdir(folder);
@@ -487,6 +537,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         T(a_file_is_read_when_it_changes_and_a_bad_one_keeps_the_former),
+        T(a_file_for_which_memory_is_short_is_read_again),
         T(the_config_of_the_resolver_counts_before_the_option),
         T(a_file_with_a_fault_is_refused_while_the_resolver_has_a_config),
         T(a_policy_that_changes_is_that_of_the_next_calls),

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include <cmocka.h>
+#include <jansson.h>
 
 #include <verbcall/status.h>
 
@@ -631,12 +632,52 @@ names_of_any_characters_are_kept(void **state)
     vc_config_module.free(c);
 }
 
+/* Of jansson: the nth allocation from now on fails; 0: none. */
+static unsigned fails_at;
+static bool has_failed;
+
+static void *
+allocate(size_t size)
+{
+    if (fails_at > 0 && --fails_at == 0) {
+        has_failed = true;
+        return NULL;
+    }
+    return malloc(size);
+}
+
+/* It is read where the second reading of the text finds memory. */
+static void
+a_config_without_memory_is_not_a_malformed_one(void **state)
+{
+    static const char text[] = N("{\"service\":\"a\"},{\"service\":\"b\"}");
+    char why[VC__SERVICE_CONFIG_WHY];
+    unsigned nth = 0, lacked = 0;
+
+    (void)state;
+    json_set_alloc_funcs(allocate, free);
+    do {
+        struct vc__service_config *c;
+
+        has_failed = false;
+        fails_at = ++nth;
+        c = parse(text, sizeof text - 1, why);
+        assert_true(c != NULL || has_failed);
+        assert_string_equal("", why);
+        lacked += c == NULL;
+        vc_config_module.free(c);
+    } while (has_failed);
+    json_set_alloc_funcs(malloc, free);
+    assert_in_range(lacked, 1, nth - 1);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_config_with_a_fault_is_refused_with_its_place),
         cmocka_unit_test(a_good_config_is_read_as_the_table_says),
+        cmocka_unit_test(a_config_without_memory_is_not_a_malformed_one),
         cmocka_unit_test(a_text_of_1_mib_is_read_and_a_longer_one_is_refused),
         cmocka_unit_test(a_text_that_is_nested_a_million_deep_is_refused),
         cmocka_unit_test(a_truncated_text_is_refused),
