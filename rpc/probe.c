@@ -108,8 +108,7 @@ hello_make(uint8_t out[VC__HELLO_SIZE])
                           .log2_eager = VC__PACKET_LOG2,
                           .log2_message = VC__PACKET_LOG2,
                           .credits = 3,
-                          .features = VC__FEATURES_OURS,
-                          .sessions = 1};
+                          .features = VC__FEATURES_OURS};
 
     if (getrandom(h.instance, sizeof h.instance, 0) !=
         (ssize_t)sizeof h.instance)

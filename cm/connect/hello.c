@@ -2,10 +2,11 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Writes and parses hello, accept and reject, byte for byte as in doc/wire.md,
- * section 2. Parsing is strict: only what the writer can produce is accepted.
- * So each meaning has one form, and nothing can hide between the fields. The
- * answer to a message is decided elsewhere. See cm/connect/hello.h. Static
- * functions run within the functions of that header. */
+ * section 2. Parsing is strict: only what the writer can produce is accepted,
+ * except that bytes 28 to 31 of a hello may be any, as older clients send
+ * numbers there. So each meaning has one form. The answer to a message is
+ * decided elsewhere. See cm/connect/hello.h. Static functions run within the
+ * functions of that header. */
 #include "cm/connect/hello.h"
 
 #include <string.h>
@@ -188,8 +189,6 @@ vc__hello_put(uint8_t out[VC__HELLO_SIZE], const struct vc__hello *h)
     out[AT_MESSAGE] = h->log2_message;
     vc__put64(out + 16, h->service);
     vc__put32(out + 24, h->fingerprint);
-    vc__put16(out + 28, h->pool_index);
-    vc__put16(out + 30, h->sessions);
     memcpy(out + 32, h->instance, VC__ID_SIZE);
     vc__put64(out + 48, h->pool_token);
 }
@@ -220,8 +219,6 @@ hello_read(struct vc__hello *h, const uint8_t *in)
     h->log2_message = in[AT_MESSAGE];
     h->service = vc__get64(in + 16);
     h->fingerprint = vc__get32(in + 24);
-    h->pool_index = vc__get16(in + 28);
-    h->sessions = vc__get16(in + 30);
     memcpy(h->instance, in + 32, VC__ID_SIZE);
     h->pool_token = vc__get64(in + 48);
 }

@@ -49,8 +49,6 @@ struct vc__hello {
     uint8_t log2_message; /* longest message that it takes, 12..30 */
     uint64_t service;     /* 0 on further links of a pool */
     uint32_t fingerprint;
-    uint16_t pool_index;
-    uint16_t sessions;             /* expected */
     uint8_t instance[VC__ID_SIZE]; /* of the client; not all zero */
     uint64_t pool_token;
 };

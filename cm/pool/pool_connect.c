@@ -29,7 +29,6 @@ vc__pool_attempt_hello(struct vc__pool *p, struct vc__hello *h)
 {
     h->version_min = VC__VERSION_MIN;
     h->version_max = VC__VERSION_MAX;
-    h->sessions = 1;
     memcpy(h->instance, p->instance, sizeof h->instance);
     pthread_mutex_lock(&p->lock);
     h->service = p->asked->id;
@@ -37,7 +36,6 @@ vc__pool_attempt_hello(struct vc__pool *p, struct vc__hello *h)
     if (p->peer != NULL) {
         h->flags = p->peer->n_links > 0 ? VC__HELLO_POOL : VC__HELLO_RESUME;
         h->pool_token = p->peer->token;
-        h->pool_index = (uint16_t)p->peer->n_links;
     }
     pthread_mutex_unlock(&p->lock);
     if (h->flags & VC__HELLO_POOL)

@@ -104,7 +104,6 @@ vc__pool_home_hello(const struct vc__pool *p, struct vc__hello *h)
 {
     h->flags = 0;
     h->pool_token = 0;
-    h->pool_index = 0;
     h->service = p->asked->id;
 }
 

@@ -92,6 +92,16 @@ static const struct kind {
     {VC__REJECT_SIZE, reject_get, reject_put},
 };
 
+/* True if both have the same bytes; those of a hello that are ignored may
+ * differ. */
+static bool
+is_same(const struct kind *kind, const uint8_t *a, const uint8_t *b, size_t len)
+{
+    if (kind != &kinds[0])
+        return memcmp(a, b, len) == 0;
+    return memcmp(a, b, 28) == 0 && memcmp(a + 32, b + 32, len - 32) == 0;
+}
+
 /* Writes the struct again: the bytes are the same, with zeros where one of the
  * two is shorter. Reading them again gives the same struct. */
 static void
@@ -103,7 +113,7 @@ check_again(const struct kind *kind, const union said *s, const uint8_t *data,
     union said t;
 
     kind->put(again, s);
-    FUZZ_CHECK(memcmp(again, data, both) == 0);
+    FUZZ_CHECK(is_same(kind, again, data, both));
     FUZZ_CHECK(is_zero(again + both, kind->size - both));
     FUZZ_CHECK(is_zero(data + both, len - both));
 

@@ -267,7 +267,6 @@ hellos(void)
                           .log2_message = 22,
                           .service = 0x0123456789abcdef,
                           .fingerprint = 0x01234567,
-                          .sessions = 1,
                           .instance = "the client's id"};
     uint8_t out[VC__HELLO_SIZE + 8] = {0};
 

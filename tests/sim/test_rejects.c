@@ -38,7 +38,6 @@ hello_good(void)
                               .log2_message = 22,
                               .service = suite_probe_service.id,
                               .fingerprint = suite_probe_service.fingerprint,
-                              .sessions = 1,
                               .instance = {1}};
 }
 

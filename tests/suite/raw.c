@@ -61,7 +61,6 @@ raw_hello(const struct vc_service *service)
         .log2_message = 22,
         .service = service->id,
         .fingerprint = service->fingerprint,
-        .sessions = 1,
         .instance = "a raw end",
     };
 }

@@ -20,8 +20,6 @@ const struct vc__hello good_hello = {.version_min = 1,
                                      .log2_message = 22,
                                      .service = 0xb1b2b3b4b5b6b7b8,
                                      .fingerprint = 0xc1c2c3c4,
-                                     .pool_index = 0xd1d2,
-                                     .sessions = 0xe1e2,
                                      .instance = INSTANCE,
                                      .pool_token = 0xf1f2f3f4f5f6f7f8};
 
@@ -51,14 +49,18 @@ const struct vc__reject good_reject = {
               {.family = 6, .weight = 200, .port = 0x0102, .addr = INSTANCE}},
     .text = "moved"};
 
+/* The bytes 28 to 31 are ignored, and written as zeros. */
 static enum vc__said
 hello_echo(uint8_t *out, const void *data, size_t len)
 {
     struct vc__hello h;
     enum vc__said said = vc__hello_get(&h, data, len);
 
-    if (said == VC__SAID_OK)
+    if (said == VC__SAID_OK) {
         vc__hello_put(out, &h);
+        assert_memory_equal(out + 28, "\0\0\0", 4);
+        memcpy(out + 28, (const uint8_t *)data + 28, 4);
+    }
     return said;
 }
 

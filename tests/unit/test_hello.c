@@ -21,7 +21,7 @@ a_hello_has_these_bytes(void **state)
         0x02, 0x01, 13,   22,                           /* credits, sizes */
         0xb8, 0xb7, 0xb6, 0xb5, 0xb4, 0xb3, 0xb2, 0xb1, /* service */
         0xc4, 0xc3, 0xc2, 0xc1,                         /* fingerprint */
-        0xd2, 0xd1, 0xe2, 0xe1,                         /* index, sessions */
+        0,    0,    0,    0,                            /* ignored */
         0x10, 0x11, 0x12, 0x13, 0x14, 0x15, 0x16, 0x17, /* instance */
         0x18, 0x19, 0x1a, 0x1b, 0x1c, 0x1d, 0x1e, 0x1f,
         0xf8, 0xf7, 0xf6, 0xf5, 0xf4, 0xf3, 0xf2, 0xf1, /* pool token */
@@ -45,8 +45,6 @@ a_hello_has_these_bytes(void **state)
     assert_int_equal(h.log2_message, 22);
     assert_true(h.service == 0xb1b2b3b4b5b6b7b8);
     assert_int_equal(h.fingerprint, 0xc1c2c3c4);
-    assert_int_equal(h.pool_index, 0xd1d2);
-    assert_int_equal(h.sessions, 0xe1e2);
     assert_memory_equal(h.instance, good_hello.instance, VC__ID_SIZE);
     assert_true(h.pool_token == 0xf1f2f3f4f5f6f7f8);
 }
@@ -381,10 +379,24 @@ many_changed_bytes_are_read_as_they_are_or_refused(void **state)
     }
 }
 
+/* As an older client sends them: the index of its link, and the sessions that
+ * it expected. */
+static void
+the_bytes_28_to_31_of_a_hello_are_ignored(void **state)
+{
+    uint8_t bytes[VC__HELLO_SIZE];
+
+    (void)state;
+    good_bytes(bytes, &kinds[0]);
+    memcpy(bytes + 28, "\x01\x00\x01\xff", 4);
+    assert_int_equal(VC__SAID_OK,
+                     read_bytes(&kinds[0], bytes, VC__HELLO_SIZE));
+}
+
 static void
 what_is_refused_leaves_the_result_alone(void **state)
 {
-    struct vc__hello h = {.sessions = 4711};
+    struct vc__hello h = {.credits = 4711};
     struct vc__accept a = {.max_slots = 4711};
     struct vc__reject r = {.credits = 4711};
     uint8_t bytes[VC__ACCEPT_SIZE];
@@ -393,7 +405,7 @@ what_is_refused_leaves_the_result_alone(void **state)
     good_bytes(bytes, &kinds[0]);
     memset(bytes + 32, 0, 16);
     assert_int_not_equal(vc__hello_get(&h, bytes, 56), VC__SAID_OK);
-    assert_int_equal(h.sessions, 4711);
+    assert_int_equal(h.credits, 4711);
     good_bytes(bytes, &kinds[1]);
     bytes[50] = 0xff;
     assert_int_not_equal(vc__accept_get(&a, bytes, 196), VC__SAID_OK);
@@ -444,6 +456,7 @@ main(void)
             a_reject_holds_its_addresses_and_at_most_63_bytes_of_text),
         cmocka_unit_test(every_changed_byte_is_read_as_it_is_or_refused),
         cmocka_unit_test(many_changed_bytes_are_read_as_they_are_or_refused),
+        cmocka_unit_test(the_bytes_28_to_31_of_a_hello_are_ignored),
         cmocka_unit_test(what_is_refused_leaves_the_result_alone),
         cmocka_unit_test(every_finding_and_reason_has_a_text),
     };
