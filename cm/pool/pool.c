@@ -273,8 +273,8 @@ endings_tell(struct endings *e)
     vc__pool_waiters_wake(&e->connecting, &e->error);
 }
 
-/* For vc__pool_failed(), under the lock: a server does not serve the service of
- * the hello, maybe in place of one that did. Waiting requests end with that
+/* For vc__pool_failed(), under the lock: a server refuses the service of the
+ * hello, maybe in place of one that did. Waiting requests end with that
  * error. Requests that the former server has seen may have been executed. */
 static void
 pool_refused(struct vc__pool *p, struct endings *e)
@@ -298,6 +298,14 @@ pool_failed(struct vc__pool *p, struct endings *e)
     vc__pool_waiters_take(p, &e->connecting);
 }
 
+/* For vc__pool_failed(): true if a server refuses only the service of the hello:
+ * it lacks that, or by a reject says that it has another schema of it. */
+static bool
+is_of_service(const struct vc__pool *p, enum vc_status status)
+{
+    return status == VC_UNIMPLEMENTED || p->attempt.refused;
+}
+
 void
 vc__pool_failed(struct vc__pool *p, const struct vc__error *why)
 {
@@ -308,7 +316,7 @@ vc__pool_failed(struct vc__pool *p, const struct vc__error *why)
     pthread_mutex_lock(&p->lock);
     p->attempting = p->homing = false;
     further = p->peer != NULL && p->peer->n_links > 0;
-    if (why->status == VC_UNIMPLEMENTED && !further && !p->closed) {
+    if (is_of_service(p, why->status) && !further && !p->closed) {
         vc__pool_health_refused(p);
         pool_refused(p, &e);
     } else {

@@ -60,11 +60,15 @@ pool_connect_on_link_new(struct vc__dial_run *d,
     return &pl->try;
 }
 
-/* ops->failed: the run has ended without a link, so the attempt has failed. */
+/* ops->failed: the run has ended without a link, so the attempt has failed. Only
+ * the reject "schema" has the status VC_FAILED_PRECONDITION. */
 static void
 pool_connect_on_failed(struct vc__dial_run *d, const struct vc__error *error)
 {
-    vc__pool_failed(pool_connect_of_dial_run(d), error);
+    struct vc__pool *p = pool_connect_of_dial_run(d);
+
+    p->attempt.refused = error->status == VC_FAILED_PRECONDITION;
+    vc__pool_failed(p, error);
 }
 
 /* ops->missed: one way has failed; others may succeed. Keeps its error for
@@ -307,6 +311,7 @@ attempt_now(struct vc__pool *p)
 {
     struct ways ways = {.n_carriers = 0};
 
+    p->attempt.refused = false;
     if (is_capped(p))
         return;
     if (!carriers_find(p, &ways)) {

@@ -553,6 +553,7 @@ session_remains(struct vc__session *s)
         vc__note_open_put(service, (uint8_t *)(left + 1));
         left->open = (const uint8_t *)(left + 1);
         left->open_len = len;
+        left->open_schema = service->fingerprint;
     }
     return left;
 }

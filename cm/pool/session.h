@@ -145,6 +145,7 @@ struct vc__session {
      * because a CLOSE without OPEN breaks the protocol. */
     const uint8_t *open;
     uint32_t open_len;
+    uint32_t open_schema; /* the fingerprint of that OPEN */
 };
 
 /* Makes an unbound session of this client at a peer, for its first request

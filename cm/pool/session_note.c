@@ -96,6 +96,8 @@ vc__note_open(const struct vc__session *s)
     if (send == NULL)
         return NULL;
     send->frame.method = s->flow.weight;
+    send->frame.deadline =
+        s->open != NULL ? s->open_schema : s->client->service->fingerprint;
     out = caa_container_of(send, struct note, send)->body;
     if (s->open != NULL)
         memcpy(out, s->open, len);

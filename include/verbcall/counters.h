@@ -118,6 +118,8 @@ struct vc_runtime;
     X(rejects_service, COUNTER, NUMBER,                                        \
       "clients rejected: service not served")                                  \
     X(rejects_schema, COUNTER, NUMBER, "clients rejected: schemas differ")     \
+    X(schemas_differ, COUNTER, NUMBER,                                         \
+      "sessions of clients whose schema differs (schema_check)")               \
     X(rejects_busy, COUNTER, NUMBER, "clients rejected: too busy")             \
     X(rejects_limit, GAUGE, NUMBER,                                            \
       "clients rejected: sizes or credits not acceptable")                     \

@@ -190,7 +190,22 @@ struct vc_server_opts {
      * that would get longer than one packet by it, or has no room for further
      * metadata, has none. Default 0: none. */
     uint32_t load_reports;
+
+    /* What to do about a client whose schema of a service, as the fingerprint in
+     * the generated code says, is neither this server's nor accepted
+     * (vc_server_schema_accept()). Default 0: nothing is compared.
+     * VC_SCHEMA_WARN: it is served. The log has a line once per client, and
+     *   each such session counts in schemas_differ (verbcall/counters.h).
+     * VC_SCHEMA_REFUSE: its calls of that service end with
+     *   VC_FAILED_PRECONDITION, not executed.
+     * Clients of this version give a fingerprint for every service. Older ones
+     * give it for the first service of a connection only; their other sessions
+     * count as different. Health and reflection are not compared. */
+    uint32_t schema_check;
 };
+
+#define VC_SCHEMA_WARN   1u
+#define VC_SCHEMA_REFUSE 2u
 
 #define VC_STREAM_STALL_OFF (~0u)
 
@@ -249,6 +264,19 @@ VC_API enum vc_status vc_server_remove(struct vc_server *server,
 VC_API enum vc_status vc_server_limit(struct vc_server *server,
                                       const struct vc_service *service,
                                       uint32_t max_calls);
+
+/* vc_server_schema_accept - adds n fingerprints, copied, to those of clients
+ * that schema_check of struct vc_server_opts finds good for this service:
+ * older schemas that the server's can be used with. 0 among them stands for
+ * clients that give none. Code that protoc-gen-verbcall has generated with
+ * compat= calls it in <package>_<service>_add(). May be called before or after
+ * vc_server_add(), and holds for clients that connect, or open a session, from
+ * then on. Any thread, at any time.
+ * VC_RESOURCE_EXHAUSTED no memory */
+VC_API enum vc_status vc_server_schema_accept(struct vc_server *server,
+                                              const struct vc_service *service,
+                                              const uint32_t *fingerprints,
+                                              size_t n);
 
 /* vc_server_load_set - sets the application_utilization of load reports: how
  * much of what limits the program is used, as of a pool of database

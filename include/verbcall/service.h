@@ -110,6 +110,8 @@ struct vc_service {
  * VC_UNIMPLEMENTED      the peer does not serve the service or the method
  * VC_UNAVAILABLE        no connection within the connect timeout, or it was
  *                       lost
+ * VC_FAILED_PRECONDITION the server refuses the client's schema of the service
+ *                       (schema_check in verbcall/server.h)
  * VC_CANCELLED          the channel was closed, or the call was cancelled
  * VC_INTERNAL           the reply does not fit its type */
 VC_API enum vc_status vc_channel_call(struct vc_channel *channel,

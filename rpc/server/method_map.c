@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <verbcall/server.h>
+
 #include "transport/core/le.h"
 
 /* The shortest body: a name of one byte, and no methods. */
@@ -79,10 +81,28 @@ map_make(struct vc__opened *opened, const struct open_body *o)
     return true;
 }
 
+/* Compares the client's schema of the service with the server's. If it is to be
+ * refused, the service is dropped: calls then end as is_served() finds it
+ * (rpc/server/server_begin.c). Called by opened_new() if the server has the
+ * service. */
+static void
+schema_judge(struct vc__opened *opened, struct vc__services *services)
+{
+    opened->verdict =
+        (uint8_t)vc__service_judge(services, opened->entry, opened->schema);
+    if (opened->verdict == VC__SCHEMA_TAKEN)
+        return;
+    opened->ours = opened->entry->service->fingerprint;
+    if (services->schemas.check != VC_SCHEMA_REFUSE)
+        return;
+    vc__service_put(opened->entry);
+    opened->entry = NULL;
+}
+
 /* Parses the frame's body and looks the service up. Returns an object with one
  * reference; NULL if the frame is malformed, or without memory. A service that
- * the server does not have is no failure: `entry` is NULL then. Called by
- * vc__opened_get(). */
+ * the server does not have is no failure, nor a schema that it refuses: `entry`
+ * is NULL then. Called by vc__opened_get(). */
 static struct vc__opened *
 opened_new(struct vc__services *services, const struct vc__frame *f)
 {
@@ -96,9 +116,12 @@ opened_new(struct vc__services *services, const struct vc__frame *f)
         return NULL;
     opened->refs = 1;
     opened->n_methods = o.n_methods;
+    opened->schema = f->deadline;
     opened->len = f->body_len;
     memcpy(opened->body, f->body, f->body_len);
     opened->entry = vc__services_get(services, o.name, o.name_len);
+    if (opened->entry != NULL)
+        schema_judge(opened, services);
     if (opened->entry != NULL && !map_make(opened, &o)) {
         vc__opened_put(opened);
         return NULL;
@@ -106,11 +129,11 @@ opened_new(struct vc__services *services, const struct vc__frame *f)
     return opened;
 }
 
-/* True if the frame has the same body. Called by vc__opened_get(). */
+/* True if the frame has the same body and fingerprint. Called by vc__opened_get(). */
 static bool
 is_same(const struct vc__opened *opened, const struct vc__frame *f)
 {
-    return opened->len == f->body_len &&
+    return opened->len == f->body_len && opened->schema == f->deadline &&
            memcmp(opened->body, f->body, f->body_len) == 0;
 }
 
@@ -120,6 +143,14 @@ vc__opened_is_whole(const struct vc__frame *f)
     struct open_body o;
 
     return open_parse(&o, f);
+}
+
+uint64_t
+vc__opened_service(const struct vc__frame *f)
+{
+    struct open_body o;
+
+    return open_parse(&o, f) ? vc__service_id(o.name, o.name_len) : 0;
 }
 
 bool

@@ -20,11 +20,15 @@
 
 struct vc__opened {
     unsigned refs;
-    struct vc__service_entry *entry; /* NULL: this server has no such service */
+    /* NULL: this server has no such service, or refuses the client's schema. */
+    struct vc__service_entry *entry;
     /* Maps the client's method numbers, which are indices into its own list, to
      * ours; NULL when both are the same, or without a service. */
     uint16_t *map;
     uint16_t n_methods; /* of the client's list */
+    uint8_t verdict;    /* enum vc__schema_verdict; of the client's schema */
+    uint32_t schema;    /* the client's fingerprint; 0: none */
+    uint32_t ours;      /* the server's, if the verdict is not TAKEN */
     uint32_t len;
     uint8_t body[]; /* of the OPEN frame */
 };
@@ -46,6 +50,10 @@ void vc__opened_put(struct vc__opened *opened);
  * failed (open_refuse()), or names another service (vc__server_session_open()):
  * a malformed one breaks the protocol. */
 bool vc__opened_is_whole(const struct vc__frame *f);
+
+/* Returns the id of the service that the frame names; 0 if its body is
+ * malformed. Called by session_new() for a client that gives no fingerprint. */
+uint64_t vc__opened_service(const struct vc__frame *f);
 
 /* True if the body of the frame is well-formed and names the same service.
  * Asked by vc__server_session_open() for an OPEN of a session that is open, and

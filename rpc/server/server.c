@@ -200,6 +200,19 @@ vc_server_remove(struct vc_server *server, const struct vc_service *service)
     return vc__services_remove(&server->services, service->name);
 }
 
+enum vc_status
+vc_server_schema_accept(struct vc_server *server,
+                        const struct vc_service *service,
+                        const uint32_t *fingerprints, size_t n)
+{
+    if (!vc__good(server, VC__SERVER))
+        return vc__bad(server, VC__SERVER);
+    if (vc__schemas_accept(&server->services.schemas, service->id, fingerprints,
+                           n))
+        return VC_OK;
+    return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
+}
+
 /* --- creation ---------------------------------------------------------- */
 
 /* Called by server_fill(): makes the part of each engine. False without
@@ -290,6 +303,7 @@ opts_keep(struct vc_server *s, const struct vc_server_opts *opts)
                                  opts->load_reports != 0);
     memcpy(s->name, opts->name, strlen(opts->name) + 1);
     s->services.adaptive_limit = opts->adaptive_limit;
+    s->services.schemas.check = opts->schema_check;
     s->ear_opts.mode = opts->shm_mode;
     s->ear_opts.ipv6_only = opts->ipv6_only != 0;
     s->ear_opts.reuse_address = opts->reuse_address != 0;

@@ -64,6 +64,34 @@ not_found(struct vc_call *call, const char **fault, const char *text)
     return server_begin_fails(fault, VC_UNIMPLEMENTED, text);
 }
 
+/* Called by method_find(): the session has no service, as the server does not
+ * have it, or refuses the client's schema. Returns VC_UNIMPLEMENTED or
+ * VC_FAILED_PRECONDITION, with *fault. */
+static enum vc_status
+not_served(struct vc_call *call, const char **fault)
+{
+    switch (call->site.session->opened->verdict) {
+    case VC__SCHEMA_DIFFERS:
+        call->method = NULL;
+        return server_begin_fails(
+            fault, VC_FAILED_PRECONDITION,
+            "the client's schema of the service is not the server's: build "
+            "both from the same .proto file, or have the server accept the "
+            "older one (compat= of protoc-gen-verbcall)");
+    case VC__SCHEMA_UNKNOWN:
+        call->method = NULL;
+        return server_begin_fails(
+            fault, VC_FAILED_PRECONDITION,
+            "the server compares schemas, and the client does not say which "
+            "one it has of this service: build the client with a later "
+            "Verbcall");
+    default:
+        return not_found(
+            call, fault,
+            "the server does not serve this service: see that it was added");
+    }
+}
+
 /* Returns the server's number of the client's method, or VC__NO_METHOD. Called
  * by method_find() and refused_take(). */
 static unsigned
@@ -88,9 +116,7 @@ method_find(struct vc_call *call, const char **fault)
     unsigned i;
 
     if (!is_served(session) && !is_served_again(session))
-        return not_found(
-            call, fault,
-            "the server does not serve this service: see that it was added");
+        return not_served(call, fault);
     s = session->opened;
     i = method_number(call);
     if (i == VC__NO_METHOD)

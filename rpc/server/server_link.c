@@ -236,6 +236,24 @@ server_link_new(const struct vc__offer *o, struct vc__server_peer *peer,
     return sl;
 }
 
+/* Asked by peer_of(): true if the client's schema of the service that it asks
+ * for is to be refused. o->text then says so. */
+static bool
+is_schema_refused(struct vc__offer *o)
+{
+    struct vc__services *services = &o->part->server->services;
+    uint32_t ours = 0;
+
+    if (services->schemas.check != VC_SCHEMA_REFUSE ||
+        vc__services_judge(services, o->hello.service, o->hello.fingerprint,
+                           &ours) == VC__SCHEMA_TAKEN)
+        return false;
+    snprintf(o->text, sizeof o->text,
+             "client %08x, server %08x: build both from one .proto",
+             (unsigned)o->hello.fingerprint, (unsigned)ours);
+    return true;
+}
+
 /* Returns the client's peer, new or known. NULL with the reason of the reject:
  * *fault, and *reason unless that stays. Called by accept_try(). */
 static struct vc__server_peer *
@@ -259,6 +277,11 @@ peer_of(struct vc__offer *o, enum vc__reject_reason *reason, const char **fault)
     if (!vc__services_has(&part->server->services, o->hello.service)) {
         *reason = VC__REJECT_SERVICE;
         *fault = VC__SERVER_NO_SERVICE;
+        return NULL;
+    }
+    if (is_schema_refused(o)) {
+        *reason = VC__REJECT_SCHEMA;
+        *fault = o->text;
         return NULL;
     }
     peer = vc__server_peer_new(part, &o->hello);

@@ -63,6 +63,7 @@ struct vc__offer {
     struct vc__server_part *part;
     struct vc__incoming in;
     struct vc__hello hello;
+    char text[VC__REJECT_TEXT_MAX + 1]; /* of a reject that has numbers */
 };
 
 /* A frame of the client breaks this rule of the protocol: notes the rule for

@@ -49,6 +49,7 @@ static const struct vc__option numbers[] = {
     IN(ipv6_only, 0, 1, 1),
     IN(reuse_address, 0, 1, 1),
     IN(load_reports, 0, 1, 1),
+    IN(schema_check, 0, VC_SCHEMA_WARN, VC_SCHEMA_REFUSE),
     VC__OPTION(vc_server_opts, shm_mode, 0600, 1, 0777, 0, NULL,
                VC__OPTION_MODE),
 };

@@ -105,6 +105,8 @@ vc__server_peer_new(struct vc__server_part *part, const struct vc__hello *hello)
     peer->critical = &peer->queue;
     peer->message_max = (size_t)1 << hello->log2_message;
     peer->features = features_for(hello);
+    peer->service = hello->service;
+    peer->fingerprint = hello->fingerprint;
     memcpy(peer->instance, hello->instance, VC__ID_SIZE);
     cds_list_add(&peer->node, bucket_of(part, peer->token));
     cds_list_add_tail(&peer->lonely, &part->lonely);

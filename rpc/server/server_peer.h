@@ -35,9 +35,13 @@ struct vc__server_peer {
     struct cds_list_head lonely; /* in part->lonely without links, until then */
     uint8_t instance[VC__ID_SIZE];
     uint64_t token;
-    size_t message_max;            /* bytes of the longest message it takes */
-    uint32_t features;             /* VC__FEATURE_*, same for all links */
-    struct cds_list_head spare;    /* sessions for reuse */
+    size_t message_max; /* bytes of the longest message it takes */
+    uint32_t features;  /* VC__FEATURE_*, same for all links */
+    /* Of its first hello. An OPEN of an older client has no fingerprint. */
+    uint64_t service;
+    uint32_t fingerprint;
+    bool schema_logged;         /* another schema of this client was logged */
+    struct cds_list_head spare; /* sessions for reuse */
     struct vc__server_slab *slabs; /* memory of its sessions */
     struct vc__opened *opened;     /* of the last OPEN */
     struct vc__server_seat *seats; /* by number - 1 */

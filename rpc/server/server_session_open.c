@@ -9,7 +9,9 @@
 
 #include "rpc/server/server_counts.h"
 #include "rpc/server/server_link.h"
+#include "rpc/server/server_log.h"
 #include "rpc/server/server_session.h"
+#include "transport/core/le.h"
 
 /* Sessions are allocated in slabs: the more sessions, the larger the next
  * slab. */
@@ -94,6 +96,40 @@ weight_of(const struct vc__frame *open)
     return open->method < VC__WEIGHT_MAX ? open->method : VC__WEIGHT_MAX;
 }
 
+/* The fingerprint of the client's schema that an OPEN stands for: its own, or of
+ * an older client, which has none in an OPEN, that of the hello if both name the
+ * same service; 0: unknown. Called by session_new(). */
+static uint32_t
+schema_of(const struct vc__server_peer *peer, const struct vc__frame *f)
+{
+    if (f->deadline != 0 || vc__opened_service(f) != peer->service)
+        return f->deadline;
+    return peer->fingerprint;
+}
+
+/* Called by session_new() if the client's schema of the service is not the
+ * server's, nor accepted: counts it, and logs it once per client. */
+static void
+schema_tell(struct vc__server_link *sl, const struct vc__server_session *s)
+{
+    const struct vc__opened *opened = s->opened;
+    struct vc_server *server = sl->part->server;
+    bool refuses = server->services.schemas.check == VC_SCHEMA_REFUSE;
+
+    vc__server_count(s, VC__COUNT_schemas_differ, 1);
+    if (sl->peer->schema_logged)
+        return;
+    sl->peer->schema_logged = true;
+    vc__server_log(
+        server, VC__LOG_SCHEMA,
+        "client %s has another schema of %.*s (%08x, the server's is %08x), "
+        "which is %s: build both from one .proto file, or accept the older one "
+        "(compat= of protoc-gen-verbcall, vc_server_schema_accept())",
+        sl->origin->text, (int)vc__get16(opened->body), opened->body + 2,
+        (unsigned)opened->schema, (unsigned)opened->ours,
+        refuses ? "refused" : "used as it is");
+}
+
 /* Makes a session for the seat, bound to no link yet. False without memory, or
  * when the frame is malformed. Called by vc__server_session_open(). */
 static bool
@@ -101,6 +137,7 @@ session_new(struct vc__server_link *sl, struct vc__server_seat *seat,
             const struct vc__frame *f)
 {
     struct vc__server_session *s = server_session_open_take(sl->peer);
+    struct vc__frame open = *f;
 
     if (s == NULL)
         return false;
@@ -110,8 +147,9 @@ session_new(struct vc__server_link *sl, struct vc__server_seat *seat,
     s->n_slots = 1;
     CDS_INIT_LIST_HEAD(&s->node);
     vc__flow_init(&s->flow, weight_of(f));
-    s->opened =
-        vc__opened_get(&sl->peer->opened, &s->peer->part->server->services, f);
+    open.deadline = schema_of(sl->peer, f);
+    s->opened = vc__opened_get(&sl->peer->opened,
+                               &s->peer->part->server->services, &open);
     if (s->opened == NULL) {
         vc__server_session_free(s);
         return open_refuse(sl, f);
@@ -120,6 +158,8 @@ session_new(struct vc__server_link *sl, struct vc__server_seat *seat,
     s->peer->n_sessions++;
     vc__server_count(s, VC__COUNT_sessions_server, 1);
     vc__server_count(s, VC__COUNT_sessions_server_opened, 1);
+    if (s->opened->verdict != VC__SCHEMA_TAKEN)
+        schema_tell(sl, s);
     return true;
 }
 
@@ -168,7 +208,8 @@ void
 vc__server_session_renew(struct vc__server_session *s)
 {
     struct vc__frame open = {.body = s->opened->body,
-                             .body_len = s->opened->len};
+                             .body_len = s->opened->len,
+                             .deadline = s->opened->schema};
     struct vc__opened *now = vc__opened_get(
         &s->peer->opened, &s->peer->part->server->services, &open);
 

@@ -96,6 +96,32 @@ vc__services_has(struct vc__services *t, uint64_t id)
     return has;
 }
 
+enum vc__schema_verdict
+vc__service_judge(struct vc__services *t, const struct vc__service_entry *e,
+                  uint32_t fingerprint)
+{
+    return e->exempt ? VC__SCHEMA_TAKEN
+                     : vc__schemas_judge(&t->schemas, e->service, fingerprint);
+}
+
+enum vc__schema_verdict
+vc__services_judge(struct vc__services *t, uint64_t id, uint32_t fingerprint,
+                   uint32_t *ours)
+{
+    const struct key key = {NULL, 0, id};
+    enum vc__schema_verdict verdict = VC__SCHEMA_TAKEN;
+    const struct vc__service_entry *e;
+
+    rcu_read_lock();
+    e = service_entry_find(t, &key);
+    if (e != NULL) {
+        *ours = e->service->fingerprint;
+        verdict = vc__service_judge(t, e, fingerprint);
+    }
+    rcu_read_unlock();
+    return verdict;
+}
+
 void
 vc__services_each(struct vc__services *t,
                   bool (*fn)(const struct vc_service *service, void *arg),
@@ -281,7 +307,10 @@ bool
 vc__services_init(struct vc__services *t)
 {
     t->table = cds_lfht_new(BUCKETS, BUCKETS, BUCKETS, 0, NULL);
-    return t->table != NULL;
+    if (t->table == NULL)
+        return false;
+    vc__schemas_init(&t->schemas);
+    return true;
 }
 
 void
@@ -301,4 +330,5 @@ vc__services_fini(struct vc__services *t)
     rcu_read_unlock();
     cds_lfht_destroy(t->table, NULL);
     t->table = NULL;
+    vc__schemas_fini(&t->schemas);
 }

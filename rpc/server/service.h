@@ -28,6 +28,7 @@
 
 #include "rpc/server/gradient.h"
 #include "rpc/server/overload.h"
+#include "rpc/server/schema.h"
 #include "transport/core/habit.h"
 
 struct vc__method_state {
@@ -65,6 +66,7 @@ struct vc__service_entry {
 struct vc__services {
     struct cds_lfht *table;
     uint32_t adaptive_limit; /* of each method that may block; 0: none */
+    struct vc__schemas schemas;
 };
 
 /* Makes an empty table. Called by server_fill() within vc_server_new(). False
@@ -102,6 +104,20 @@ void vc__service_put(struct vc__service_entry *e);
  * on engine 0 by server_turn_away() (rpc/server/server.c), and on the engine of
  * its part by peer_of() (rpc/server/server_link.c). */
 bool vc__services_has(struct vc__services *t, uint64_t id);
+
+/* Compares the schema of a client with that of the service: see
+ * rpc/server/schema.h. Those of health and reflection are not compared, as they
+ * are the library's own. Called by opened_new() for an OPEN, and by the next
+ * function. */
+enum vc__schema_verdict vc__service_judge(struct vc__services *t,
+                                          const struct vc__service_entry *e,
+                                          uint32_t fingerprint);
+/* The same for the service of a hello, which names it by its id; *ours is the
+ * server's fingerprint. TAKEN if there is no such service. Called by peer_of()
+ * on the engine of its part. */
+enum vc__schema_verdict vc__services_judge(struct vc__services *t, uint64_t id,
+                                           uint32_t fingerprint,
+                                           uint32_t *ours);
 
 /* Calls fn for each service, in no order, until fn returns false. fn must not
  * block, nor add or remove services. Called by the reflection service, on its

@@ -85,6 +85,7 @@ static const struct row rows[] = {
     OF_SERVER(ipv6_only, 1, 1, NONE),
     OF_SERVER(reuse_address, 1, 1, NONE),
     OF_SERVER(load_reports, 1, 1, NONE),
+    OF_SERVER(schema_check, 1, 2, NONE),
 
     OF_RDMA(responder_resources, 1, 255, VC_RDMA_NONE),
     OF_RDMA(initiator_depth, 1, 255, VC_RDMA_NONE),

@@ -283,6 +283,33 @@ refused_schema(struct play *p)
     refused(p, VC__REJECT_SCHEMA, 0);
 }
 
+/* sim_server's: adds Other. */
+static enum vc_status
+add_other(struct vc_server *server, struct sim_server *s)
+{
+    static const struct suite_other_methods none;
+
+    (void)s;
+    return suite_other_add(server, &none, NULL);
+}
+
+static void
+service_of_another_schema(struct play *p)
+{
+    static const Suite__Empty empty = SUITE__EMPTY__INIT;
+    static struct vc_service changed;
+
+    changed = suite_other_service;
+    changed.fingerprint++;
+    p->server_opts.schema_check = VC_SCHEMA_REFUSE;
+    p->server.add = add_other;
+    play_meet(p);
+    p->service = &changed;
+    p->method = 0;
+    p->request = &empty;
+    play_call(p);
+}
+
 static void
 refused_busy(struct play *p)
 {
@@ -392,6 +419,7 @@ static const struct row rows[] = {
     ROW(refused_version, UNIMPLEMENTED, NOT_EXECUTED),
     ROW(refused_service, UNIMPLEMENTED, NOT_EXECUTED),
     ROW(refused_schema, FAILED_PRECONDITION, NOT_EXECUTED),
+    ROW(service_of_another_schema, FAILED_PRECONDITION, NOT_EXECUTED),
     ROW(refused_busy, UNAVAILABLE, NOT_EXECUTED),
     ROW(refused_busy_again_and_again, UNAVAILABLE, NOT_EXECUTED),
     ROW(refused_limit, RESOURCE_EXHAUSTED, NOT_EXECUTED),

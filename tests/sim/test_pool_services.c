@@ -99,6 +99,7 @@ the_first_call_on_a_link_may_be_of_another_service_than_it_was_made_for(
 
 struct caller {
     struct vc_channel *channel;
+    const struct vc_service *service;
     enum vc_status status;
     pthread_t thread;
 };
@@ -114,6 +115,19 @@ calls_absent(void *arg)
     return NULL;
 }
 
+/* Nothing of Absent, as a client that was built from another .proto file. */
+static void *
+calls_changed(void *arg)
+{
+    struct caller *c = arg;
+    Suite__Empty request = SUITE__EMPTY__INIT;
+    void *reply;
+
+    c->status = vc_channel_call(c->channel, c->service, SUITE_ABSENT_NOTHING,
+                                &request, NULL, &reply);
+    return NULL;
+}
+
 static void *
 calls_present(void *arg)
 {
@@ -123,40 +137,56 @@ calls_present(void *arg)
     return NULL;
 }
 
-/* All callers need the first link, and one of them makes the client connect. */
+/* All callers need the first link, and one of them makes the client connect.
+ * Every second call is this one, and ends so. */
 static void
-calls_both(void *arg)
+calls_beside(struct client *c, void *(*call)(void *), enum vc_status status)
 {
-    struct client *c = arg;
+    struct vc_service changed = suite_absent_service;
     struct caller callers[6];
     struct vc_runtime *runtime;
     struct vc_channel *channel;
 
+    changed.fingerprint++;
     assert_int_equal(VC_OK, sim_runtime(&runtime, 1));
     assert_int_equal(VC_OK,
                      vc_channel_open(runtime, c->target, &c->opts, &channel));
     for (unsigned i = 0; i < 6; i++) {
         callers[i].channel = channel;
-        assert_int_equal(
-            0, pthread_create(&callers[i].thread, NULL,
-                              i % 2 == 0 ? calls_absent : calls_present,
-                              &callers[i]));
+        callers[i].service = &changed;
+        assert_int_equal(0, pthread_create(&callers[i].thread, NULL,
+                                           i % 2 == 0 ? call : calls_present,
+                                           &callers[i]));
     }
     for (unsigned i = 0; i < 6; i++) {
         pthread_join(callers[i].thread, NULL);
-        assert_int_equal(i % 2 == 0 ? VC_UNIMPLEMENTED : VC_OK,
-                         callers[i].status);
+        assert_int_equal(i % 2 == 0 ? status : VC_OK, callers[i].status);
     }
     vc_channel_close(channel);
     vc_runtime_free(runtime);
 }
 
 static void
+calls_both(void *arg)
+{
+    calls_beside(arg, calls_absent, VC_UNIMPLEMENTED);
+}
+
+static void
+calls_both_schemas(void *arg)
+{
+    calls_beside(arg, calls_changed, VC_FAILED_PRECONDITION);
+}
+
+/* What the server serves besides Probe; or NULL. */
+static enum vc_status (*also)(struct vc_server *server, struct sim_server *s);
+
+static void
 run_client(void (*body)(void *), const struct vc_server_opts *opts)
 {
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         struct client c = {.opts = VC_CHANNEL_OPTS_INIT};
-        struct sim_server s = {.opts = opts};
+        struct sim_server s = {.opts = opts, .add = also};
         struct fake_process *p;
 
         sim_begin(seed, 2, true);
@@ -178,6 +208,25 @@ a_service_that_is_not_served_fails_its_own_callers_only(void **state)
 {
     (void)state;
     run_client(calls_both, NULL);
+}
+
+static enum vc_status
+add_absent(struct vc_server *server, struct sim_server *s)
+{
+    static const struct suite_absent_methods none;
+
+    (void)s;
+    return suite_absent_add(server, &none, NULL);
+}
+
+static void
+a_schema_that_is_refused_fails_its_own_callers_only(void **state)
+{
+    (void)state;
+    also = add_absent;
+    run_client(calls_both_schemas,
+               VC_SERVER_OPTS(.schema_check = VC_SCHEMA_REFUSE));
+    also = NULL;
 }
 
 /* --- limits -------------------------------------------------------------- */
@@ -274,6 +323,7 @@ main(void)
             the_first_call_on_a_link_may_be_of_another_service_than_it_was_made_for),
         cmocka_unit_test(
             a_service_that_is_not_served_fails_its_own_callers_only),
+        cmocka_unit_test(a_schema_that_is_refused_fails_its_own_callers_only),
         cmocka_unit_test(a_process_has_no_more_links_than_its_runtime_allows),
         cmocka_unit_test(a_client_has_no_more_sessions_than_the_server_allows),
     };

@@ -356,8 +356,6 @@ refuses_for_each_reason(struct scene *s)
     rdma_destroy_event_channel(channel);
 }
 
-/* The reasons include VC__REJECT_SCHEMA, with which no server of this version
- * rejects. */
 static void
 each_reason_has_a_counter_of_its_own(void **state)
 {

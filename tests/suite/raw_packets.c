@@ -70,6 +70,7 @@ raw_add_open(struct raw_packet *p, uint32_t session,
     raw_add(p, (struct vc__frame){.type = VC__FRAME_OPEN,
                                   .session = session,
                                   .sequence = 1,
+                                  .deadline = service->fingerprint,
                                   .body = body,
                                   .body_len = (uint32_t)(out - body)});
 }

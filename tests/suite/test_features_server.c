@@ -5,6 +5,7 @@
  * redirect, limits and counters. */
 #include "tests/suite/feature.h"
 #include "tests/suite/health_cases.h"
+#include "tests/suite/negotiated.h"
 #include "tests/suite/pace.h"
 
 #include <pthread.h>
@@ -471,6 +472,14 @@ main(void)
         T(a_call_over_the_services_limit_is_refused),
         T(counters_of_kind_counter_only_grow),
         T(counters_are_written_as_lines),
+        cmocka_unit_test(
+            another_schema_is_refused_where_the_server_asks_for_it),
+        cmocka_unit_test(
+            another_schema_is_served_with_a_warning_once_per_client),
+        cmocka_unit_test(nothing_is_compared_unless_the_server_asks_for_it),
+        cmocka_unit_test(an_accepted_schema_is_as_good_as_the_servers_own),
+        cmocka_unit_test(
+            an_older_client_is_judged_by_its_hello_and_else_refused),
     };
 
     return fixture_main(tests);

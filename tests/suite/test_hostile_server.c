@@ -262,6 +262,37 @@ a_server_that_leaves_right_after_its_accept_is_unavailable(void **state)
     leaves(*state, play_accept_and_vanish, 3, "vanishing after the accept");
 }
 
+/* True if the hello, and the OPEN, have the fingerprint of Probe. */
+static bool
+play_schema(struct stage *s)
+{
+    const uint32_t schema = suite_probe_service.fingerprint;
+    struct vc__hello hello;
+    struct vc__frame f;
+
+    if (vc__hello_get(&hello, s->r.said, s->r.said_len) != VC__SAID_OK ||
+        hello.fingerprint != schema || !stage_accept_well(s, RAW_BUFFERS))
+        return false;
+    do {
+        if (!raw_next_frame(&s->r, &f, RAW_MS))
+            return false;
+    } while (f.type != VC__FRAME_OPEN);
+    raw_close(&s->r);
+    return f.deadline == schema;
+}
+
+static void
+a_client_gives_its_schema_when_it_connects_and_opens_a_session(void **state)
+{
+    struct stage s = {.connect_passes = true};
+    uint64_t calls;
+
+    assert_true(suite_probe_service.fingerprint != 0);
+    stage_start(&s, *state, play_schema);
+    assert_status(VC_UNAVAILABLE, stage_call(&s, &calls));
+    stage_end(&s, "the schema");
+}
+
 #define T(name) hostile_test(name)
 
 int
@@ -276,6 +307,7 @@ main(void)
         T(a_reject_of_garbage_says_that_it_has_no_reason),
         T(a_server_that_never_answers_is_given_up_in_time),
         T(a_server_that_leaves_right_after_its_accept_is_unavailable),
+        T(a_client_gives_its_schema_when_it_connects_and_opens_a_session),
     };
 
     return fixture_main(tests);

@@ -12,6 +12,8 @@
 
 #include <cmocka.h>
 
+#include <verbcall/server.h>
+
 #include "rpc/server/method_map.h"
 
 /* The service has two methods; the last entry lies past the end of
@@ -225,6 +227,117 @@ the_same_body_again_stands_for_the_same(void **state)
     vc__services_fini(&services);
 }
 
+/* --- schemas ------------------------------------------------------------- */
+
+/* Returns the verdict on an OPEN of service x with this fingerprint, and
+ * whether the OPEN has the service. */
+static enum vc__schema_verdict
+verdict_on(struct vc__services *services, uint32_t fingerprint, bool *has)
+{
+    static const struct body x = BODY(true, "\1\0x\1\0" ONE);
+    struct vc__opened *opened, *last = NULL;
+    struct vc__frame f = frame_of(&x);
+    enum vc__schema_verdict verdict;
+
+    f.deadline = fingerprint;
+    opened = vc__opened_get(&last, services, &f);
+    assert_non_null(opened);
+    assert_int_equal(fingerprint, opened->schema);
+    verdict = opened->verdict;
+    *has = opened->entry != NULL;
+    vc__opened_put(opened);
+    vc__opened_put(last);
+    frame_free(&f);
+    return verdict;
+}
+
+static const struct {
+    uint32_t check, ours, theirs;
+    enum vc__schema_verdict verdict;
+    bool has;
+} schemas[] = {
+    {0, 7, 7, VC__SCHEMA_TAKEN, true},
+    {0, 7, 8, VC__SCHEMA_TAKEN, true},
+    {0, 7, 0, VC__SCHEMA_TAKEN, true},
+    {VC_SCHEMA_WARN, 7, 7, VC__SCHEMA_TAKEN, true},
+    {VC_SCHEMA_WARN, 7, 8, VC__SCHEMA_DIFFERS, true},
+    {VC_SCHEMA_WARN, 7, 0, VC__SCHEMA_UNKNOWN, true},
+    {VC_SCHEMA_WARN, 7, 5, VC__SCHEMA_TAKEN, true}, /* accepted */
+    {VC_SCHEMA_WARN, 0, 8, VC__SCHEMA_TAKEN, true}, /* nothing to compare */
+    {VC_SCHEMA_REFUSE, 7, 7, VC__SCHEMA_TAKEN, true},
+    {VC_SCHEMA_REFUSE, 7, 8, VC__SCHEMA_DIFFERS, false},
+    {VC_SCHEMA_REFUSE, 7, 0, VC__SCHEMA_UNKNOWN, false},
+    {VC_SCHEMA_REFUSE, 7, 4, VC__SCHEMA_TAKEN, true},    /* accepted */
+    {VC_SCHEMA_REFUSE, 7, 6, VC__SCHEMA_DIFFERS, false}, /* of another one */
+    {VC_SCHEMA_REFUSE, 0, 0, VC__SCHEMA_TAKEN, true},
+};
+
+static void
+a_schema_is_taken_if_it_is_the_same_or_accepted(void **state)
+{
+    static const uint32_t accepted[] = {5, 4}, of_another[] = {6};
+    struct vc__services services;
+    bool has;
+
+    (void)state;
+    begin(&services);
+    assert_true(vc__schemas_accept(&services.schemas, service.id, accepted, 2));
+    assert_true(
+        vc__schemas_accept(&services.schemas, service.id ^ 1, of_another, 1));
+    assert_true(vc__schemas_accept(&services.schemas, service.id, NULL, 0));
+    for (size_t i = 0; i < sizeof schemas / sizeof schemas[0]; i++) {
+        services.schemas.check = schemas[i].check;
+        service.fingerprint = schemas[i].ours;
+        if (verdict_on(&services, schemas[i].theirs, &has) !=
+                schemas[i].verdict ||
+            has != schemas[i].has)
+            fail_msg("row %zu", i);
+    }
+    service.fingerprint = 0;
+    vc__services_fini(&services);
+}
+
+/* Two clients' OPENs with the same body may differ in the fingerprint only. */
+static void
+opens_share_what_was_parsed_only_if_their_schemas_are_the_same(void **state)
+{
+    static const struct body x = BODY(true, "\1\0x\1\0" ONE);
+    struct vc__opened *first, *second, *third, *last = NULL;
+    struct vc__services services;
+    struct vc__frame f = frame_of(&x);
+
+    (void)state;
+    begin(&services);
+    f.deadline = 1;
+    first = vc__opened_get(&last, &services, &f);
+    second = vc__opened_get(&last, &services, &f);
+    f.deadline = 2;
+    third = vc__opened_get(&last, &services, &f);
+    assert_ptr_equal(first, second);
+    assert_ptr_not_equal(first, third);
+    vc__opened_put(first);
+    vc__opened_put(second);
+    vc__opened_put(third);
+    vc__opened_put(last);
+    frame_free(&f);
+    vc__services_fini(&services);
+}
+
+static void
+the_service_of_an_open_is_known_by_its_name(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < N_BODIES; i++) {
+        struct vc__frame f = frame_of(&bodies[i]);
+        uint64_t id = vc__opened_service(&f);
+
+        assert_true((id != 0) == bodies[i].good);
+        if (i == 1)
+            assert_true(id == vc__service_id("x", 1));
+        frame_free(&f);
+    }
+}
+
 int
 main(void)
 {
@@ -233,6 +346,10 @@ main(void)
         cmocka_unit_test(a_list_of_methods_is_mapped_to_the_servers),
         cmocka_unit_test(a_service_is_named_again_by_a_good_body_only),
         cmocka_unit_test(the_same_body_again_stands_for_the_same),
+        cmocka_unit_test(a_schema_is_taken_if_it_is_the_same_or_accepted),
+        cmocka_unit_test(
+            opens_share_what_was_parsed_only_if_their_schemas_are_the_same),
+        cmocka_unit_test(the_service_of_an_open_is_known_by_its_name),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

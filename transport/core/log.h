@@ -44,6 +44,7 @@
     X(WAITS, WARNING, "servers whose end waits for calls")                     \
     X(OVERLOAD, WARNING, "servers that shed calls")                            \
     X(REJECT, INFO, "clients that were rejected")                              \
+    X(SCHEMA, WARNING, "clients whose schemas differ")                         \
     X(STARVED, WARNING, "clients that wait for memory or descriptors")         \
     X(STRANGER, DEBUG, "connections without a hello")                          \
     X(EMPTIES, WARNING, "paths that drop packets without bytes")               \

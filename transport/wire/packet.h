@@ -71,9 +71,10 @@ struct vc__frame {
     uint16_t method;   /* CALL: index into OPEN's list; REPLY: the status */
     uint16_t metadata_len;
     uint32_t body_len;
-    /* CALL: microseconds left, VC__DEADLINE_NONE for no deadline (or more
-     * than 71 minutes); DATA: offset of this part in the message; WINDOW: the
-     * end of what may be sent (rpc/stream_flow.h). */
+    /* OPEN: fingerprint of the client's schema, 0 for none; CALL: microseconds
+     * left, VC__DEADLINE_NONE for no deadline (or more than 71 minutes); DATA:
+     * offset of this part in the message; WINDOW: the end of what may be sent
+     * (rpc/stream_flow.h). */
     uint32_t deadline;
 
     /* Set by vc__frame_next(); they point into the packet. */
