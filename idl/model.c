@@ -8,12 +8,11 @@
  * caller frees it. */
 #include "idl/model.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "idl/names.h"
 #include "idl/request.h"
-#include "idl/text.h"
+#include "idl/schema.h"
 #include "transport/core/hash.h"
 
 /* field numbers in FileDescriptorProto and ServiceDescriptorProto */
@@ -94,43 +93,6 @@ method_build(const struct builder *b, struct model_method *method,
     return message_build(b, &method->reply, from->output_type, place);
 }
 
-/* Orders pointers to methods by name, for qsort() in service_fingerprint(). */
-static int
-method_compare(const void *a, const void *b)
-{
-    const struct model_method *x = *(struct model_method *const *)a;
-    const struct model_method *y = *(struct model_method *const *)b;
-
-    return strcmp(x->name, y->name);
-}
-
-/* Returns the hash of what both ends must agree on, for service_build(): a line
- * for each method in the order of their names, "SayHello (demo.HelloRequest)
- * returns (demo.HelloReply)\n", with "stream " before a streamed type. Left out
- * are comments, options, the order in the file and fields of messages: changing
- * them breaks no peer that does not use what changed. */
-static uint32_t
-service_fingerprint(struct arena *arena, const struct model_service *service)
-{
-    struct model_method **sorted;
-    struct text text;
-
-    text_init(&text, arena);
-    sorted = arena_array(arena, service->n_methods, sizeof(*sorted));
-    for (size_t i = 0; i < service->n_methods; i++)
-        sorted[i] = &service->methods[i];
-    qsort(sorted, service->n_methods, sizeof(*sorted), method_compare);
-
-    for (size_t i = 0; i < service->n_methods; i++) {
-        const struct model_method *m = sorted[i];
-
-        text_addf(&text, "%s (%s%s) returns (%s%s)\n", m->name,
-                  m->client_streaming ? "stream " : "", m->request.full_name,
-                  m->server_streaming ? "stream " : "", m->reply.full_name);
-    }
-    return hash_32(text.data, text.length);
-}
-
 /* Sets a service with its methods, for file_build(). Returns NULL, or the error
  * of its first bad method. */
 static const char *
@@ -162,7 +124,7 @@ service_build(const struct builder *b, struct model_service *service,
         service->methods[i].c_enum = names_enumerator(
             b->arena, service->c_prefix, service->methods[i].c_name);
     }
-    service->fingerprint = service_fingerprint(b->arena, service);
+    service->fingerprint = schema_fingerprint(b->arena, b->types, service);
     return NULL;
 }
 

@@ -52,7 +52,7 @@ struct model_service {
     const struct place *place;
     bool deprecated;
     uint64_t id;          /* hash of full_name */
-    uint32_t fingerprint; /* see service_fingerprint() */
+    uint32_t fingerprint; /* see idl/schema.h */
     size_t n_methods;
     struct model_method *methods;
 };

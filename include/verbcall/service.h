@@ -75,7 +75,7 @@ struct vc_method {
 struct vc_service {
     const char *name;     /* full name, as "demo.Greeter" */
     uint64_t id;          /* FNV-1a, 64 bits, of name */
-    uint32_t fingerprint; /* FNV-1a, 32 bits, of the .proto file's content */
+    uint32_t fingerprint; /* of its methods and messages; 0: none */
     uint32_t n_methods;
     const struct vc_method *methods;
     /* A packed google.protobuf.FileDescriptorSet without comments: all imported

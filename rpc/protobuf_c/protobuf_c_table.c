@@ -12,6 +12,7 @@
 
 #include <verbcall/protobuf_c.h>
 
+#include "rpc/protobuf_c/protobuf_c_schema.h"
 #include "rpc/protobuf_c/protobuf_c_server.h"
 #include "rpc/runtime.h"
 #include "transport/core/error.h"
@@ -98,36 +99,6 @@ descriptor_check(const ProtobufCServiceDescriptor *d)
 
 /* --- the table --------------------------------------------------------- */
 
-/* Called by protobuf_c_table_fingerprint(): returns the hash with the text
- * added. */
-static uint32_t
-hash_text(uint32_t hash, const char *text)
-{
-    return hash_32_more(hash, text, strlen(text));
-}
-
-/* Called by table_new(): returns the fingerprint of the service. It is the same
- * as service_fingerprint() of idl/model.c, for a service without streaming
- * methods: the descriptors of protobuf-c do not say which methods stream. */
-static uint32_t
-protobuf_c_table_fingerprint(const ProtobufCServiceDescriptor *d)
-{
-    uint32_t hash = HASH_32_OF_NOTHING;
-
-    for (unsigned i = 0; i < d->n_methods; i++) {
-        const ProtobufCMethodDescriptor *m =
-            &d->methods[d->method_indices_by_name[i]];
-
-        hash = hash_text(hash, m->name);
-        hash = hash_text(hash, " (");
-        hash = hash_text(hash, m->input->name);
-        hash = hash_text(hash, ") returns (");
-        hash = hash_text(hash, m->output->name);
-        hash = hash_text(hash, ")\n");
-    }
-    return hash;
-}
-
 /* Called by table_new() for each method: fills in its entry. */
 static void
 method_fill(struct vc_method *method, const ProtobufCMethodDescriptor *m)
@@ -147,7 +118,9 @@ table_new(const ProtobufCServiceDescriptor *d)
     struct vc__table *table =
         calloc(1, sizeof *table + d->n_methods * sizeof table->methods[0]);
 
-    if (table == NULL) {
+    if (table == NULL ||
+        !vc__protobuf_c_schema(d, &table->service.fingerprint)) {
+        free(table);
         vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
         return NULL;
     }
@@ -155,7 +128,6 @@ table_new(const ProtobufCServiceDescriptor *d)
     table->descriptor = d;
     table->service.name = d->name;
     table->service.id = hash_64(d->name, strlen(d->name));
-    table->service.fingerprint = protobuf_c_table_fingerprint(d);
     table->service.n_methods = d->n_methods;
     table->service.methods = table->methods;
     for (unsigned i = 0; i < d->n_methods; i++)

@@ -68,7 +68,8 @@ fnv_32(const char *text)
     return hash;
 }
 
-/* Methods are in the order of the file; the fingerprint sorts them by name. */
+/* Methods are in the order of the file; the fingerprint sorts them by name, and has
+ * the messages that they lead to. */
 static void
 test_table(void)
 {
@@ -79,7 +80,10 @@ test_table(void)
     CHECK(s->fingerprint == fnv_32("Once (levels.M) returns (levels.M)\n"
                                    "OnceSaid (levels.M) returns (levels.M)\n"
                                    "Put (levels.M) returns (levels.M)\n"
-                                   "Read (levels.M) returns (levels.M)\n"));
+                                   "Read (levels.M) returns (levels.M)\n"
+                                   "message levels.M\n"
+                                   "1 required string\n"
+                                   "2 int32\n"));
     CHECK(strcmp(m[0].name, "Once") == 0 && m[0].flags == 0);
     CHECK(strcmp(m[1].name, "OnceSaid") == 0 && m[1].flags == 0);
     CHECK(strcmp(m[2].name, "Read") == 0);

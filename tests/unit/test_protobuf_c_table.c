@@ -75,6 +75,20 @@ a_table_agrees_with_the_generated_one(void **state)
     assert_same_methods(&table->service, &lookup_yellow_service);
 }
 
+/* Every has a field of each kind. */
+static void
+a_fingerprint_agrees_with_the_generated_one(void **state)
+{
+    struct vc__table *table =
+        vc__table_get(runtime, &lookup__everything__descriptor);
+
+    (void)state;
+    assert_non_null(table);
+    assert_int_equal(table->service.fingerprint,
+                     lookup_everything_service.fingerprint);
+    assert_int_not_equal(table->service.fingerprint, 0);
+}
+
 static void
 methods_that_stream_are_taken_for_unary_ones(void **state)
 {
@@ -236,6 +250,8 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_table_agrees_with_the_generated_one,
                                         setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            a_fingerprint_agrees_with_the_generated_one, setup, teardown),
         cmocka_unit_test_setup_teardown(
             methods_that_stream_are_taken_for_unary_ones, setup, teardown),
         cmocka_unit_test_setup_teardown(a_descriptor_has_one_table, setup,

@@ -28,7 +28,7 @@ hash_32_more(uint32_t hash, const char *data, size_t length)
 }
 
 /* The hash of a method's name, or of the text of a service's fingerprint.
- * Called when code is generated (idl/model.c) or a protobuf-c service is added;
+ * Called when code is generated (idl/) or a protobuf-c service is added;
  * also for a target in a file of servers (rpc/balance/endpoint_file.c). */
 static inline uint32_t
 hash_32(const char *data, size_t length)

@@ -54,7 +54,7 @@ static const struct vc_method demo_greeter__table[] = {
 const struct vc_service demo_greeter_service = {
     VC_FIELD(name) "demo.Greeter",
     VC_FIELD(id) UINT64_C(0x8fa7c90507e29892),
-    VC_FIELD(fingerprint) UINT32_C(0x2690a77e),
+    VC_FIELD(fingerprint) UINT32_C(0x2a12a665),
     VC_FIELD(n_methods) 1,
     VC_FIELD(methods) demo_greeter__table,
     VC_FIELD(file) demo_greeter__file,

@@ -163,7 +163,7 @@ static const struct vc_method flow_flow__table[] = {
 const struct vc_service flow_flow_service = {
     VC_FIELD(name) "flow.Flow",
     VC_FIELD(id) UINT64_C(0x7e235737e6257ae1),
-    VC_FIELD(fingerprint) UINT32_C(0x82a0428c),
+    VC_FIELD(fingerprint) UINT32_C(0xc9fe0b65),
     VC_FIELD(n_methods) 5,
     VC_FIELD(methods) flow_flow__table,
     VC_FIELD(file) flow_flow__file,
@@ -237,7 +237,7 @@ static const struct vc_method flow_again__table[] = {
 const struct vc_service flow_again_service = {
     VC_FIELD(name) "flow.Again",
     VC_FIELD(id) UINT64_C(0xe4a890d3c458c523),
-    VC_FIELD(fingerprint) UINT32_C(0xad989165),
+    VC_FIELD(fingerprint) UINT32_C(0x170a07f2),
     VC_FIELD(n_methods) 1,
     VC_FIELD(methods) flow_again__table,
     VC_FIELD(file) flow_flow__file,
