@@ -13,6 +13,7 @@ struct scenario {
     void (*run)(void);
 };
 
+extern const struct scenario datagram_scenarios[];
 extern const struct scenario faithful_windows[];
 extern const struct scenario faithful_sync[];
 /* They take the port and the device away. Run them last, and only if

@@ -52,13 +52,6 @@ struct pair {
     unsigned said_len;
 };
 
-struct scenario {
-    const char *name;
-    void (*run)(void);
-};
-/* faithful_datagram.c; the last one has no name. */
-extern const struct scenario datagram_scenarios[];
-
 /* Prints one line of the outcome: "scenario: ..." */
 void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
