@@ -58,10 +58,38 @@ mischief_client(struct cast *c, struct fake_process *p)
     }
 }
 
+/* Of one direction. Links outlive about 470 ms of a clog or a cut. */
+static void
+mischief_path(struct cast *c, struct fake_host *from, struct fake_host *to)
+{
+    switch (roll(&c->dice, 3)) {
+    case 0:
+        fake_path_cut(from, to, true);
+        fake_sleep_us(roll(&c->dice, 1000000));
+        fake_path_cut(from, to, false);
+        break;
+    case 1:
+        fake_path_clog(from, to, true);
+        fake_sleep_us(roll(&c->dice, 1000000));
+        fake_path_clog(from, to, false);
+        break;
+    default:
+        fake_path_duplicate(from, to, (unsigned)roll(&c->dice, 8));
+        break;
+    }
+}
+
 static void
 mischief_wire(struct cast *c, struct fake_host *here, struct fake_host *there)
 {
-    switch (roll(&c->dice, 7)) {
+    switch (roll(&c->dice, 10)) {
+    case 7:
+    case 8:
+        mischief_path(c, here, there);
+        break;
+    case 9:
+        mischief_path(c, there, here);
+        break;
     case 0:
         fake_wire_cut(here, there, true);
         fake_sleep_us(roll(&c->dice, 100000));

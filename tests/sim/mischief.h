@@ -32,8 +32,9 @@ struct cast {
 
 /* Causes a fault, now or soon: a process is killed or frozen, a server stops,
  * calls or allocations fail, packets or events are lost, delayed or flushed, a
- * port goes down, a device is removed. Before this returns, frozen processes
- * run again, and ports and networks are up. */
+ * port goes down, a device is removed, a path is cut or clogged or delivers
+ * packets twice. Before this returns, frozen processes run again, and ports and
+ * networks are up; a path may still deliver packets twice. */
 void mischief(struct cast *c);
 
 #endif

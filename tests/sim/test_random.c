@@ -10,6 +10,7 @@
  * COUNT. Some seeds are run again, here and in another process, and must give
  * the same trace; test_random --fingerprints SEED COUNT is for that. */
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -38,6 +39,9 @@ static uint64_t only; /* this seed */
 static bool traced;
 static uint64_t first = 1, count;
 static unsigned good, bad; /* successful and failed calls */
+/* Packets and messages that a clog held; that were dropped, as they came
+ * twice. */
+static unsigned held, dropped;
 static const char *program;
 static uint64_t running;
 
@@ -373,6 +377,27 @@ world_check(struct world *w)
     return NULL;
 }
 
+static void
+path_add(const struct fake_host *from, const struct fake_host *to)
+{
+    struct fake_path_counts c;
+
+    fake_path_count(from, to, &c);
+    held += c.held;
+    dropped += c.dropped;
+}
+
+static void
+paths_add(const struct cast *c)
+{
+    for (unsigned i = 0; i < c->n_clients; i++) {
+        for (unsigned k = 0; k < c->n_servers; k++) {
+            path_add(c->clients[i].host, c->server_hosts[k]);
+            path_add(c->server_hosts[k], c->clients[i].host);
+        }
+    }
+}
+
 static uint64_t
 world_run(uint64_t seed)
 {
@@ -390,6 +415,7 @@ world_run(uint64_t seed)
     w->cast.n_clients = 1 + (unsigned)roll(&w->cast.dice, CLIENTS);
     steps = world_live(w);
     wrong = world_check(w);
+    paths_add(&w->cast);
     if (only != 0)
         fputs(fake_trace(), stdout);
     left = fake_end();
@@ -414,8 +440,11 @@ every_call_of_a_thousand_worlds_ends_once_and_truly(void **state)
     }
     for (uint64_t i = 0; i < count; i++)
         steps += world_run(first + i);
-    print_message("%llu steps, %u calls good, %u not\n",
-                  (unsigned long long)steps, good, bad);
+    print_message("%llu steps, %u calls good, %u not, %u packets and messages "
+                  "held, %u dropped\n",
+                  (unsigned long long)steps, good, bad, held, dropped);
+    assert_in_range(held, count / 10, UINT_MAX);
+    assert_in_range(dropped, count / 10, UINT_MAX);
     assert_in_range(steps, count * STEPS, UINT64_MAX);
     /* Some calls must fail, but not most. */
     assert_in_range(bad, good / 20, good);
