@@ -59,19 +59,39 @@ close_is_over(struct vc__server_part *part)
     return part->n_peers == 0;
 }
 
-/* Counts a call that still runs, and notes the oldest. Called by
+/* False if the call waits for its turn: `began` is of a former use then. Called
+ * by call_is_older() and old_describe(). */
+static bool
+call_has_begun(const struct vc__server_op_part *p, const struct vc_call *call)
+{
+    return !call->queued && p->part->first != call;
+}
+
+/* True if the call began before the other one. Called by call_survey(). */
+static bool
+call_is_older(const struct vc__server_op_part *p, const struct vc_call *call,
+              const struct vc_call *other)
+{
+    bool begun = call_has_begun(p, call);
+
+    if (begun != call_has_begun(p, other))
+        return begun;
+    return begun && call->began < other->began;
+}
+
+/* Counts a call that runs or waits, and notes the oldest. Called by
  * session_survey(). */
 static void
 call_survey(struct vc__server_op_part *p, const struct vc_call *call)
 {
     if (call->method == NULL)
         return;
-    if (p->old == NULL || call->began < p->old->began)
+    if (p->old == NULL || call_is_older(p, call, p->old))
         p->old = call;
     p->n_calls++;
 }
 
-/* Counts the calls of a session that still run, for the error of a close that
+/* Counts the calls of a session that run or wait, for the error of a close that
  * is late. Called by peers_survey() for open sessions, and by close_end() for
  * closed ones. */
 static void
@@ -107,7 +127,7 @@ old_describe(struct vc__server_op_part *p)
     const struct vc_call *call = p->old;
     bool later = atomic_load_explicit(&call->later, memory_order_relaxed) != 0;
 
-    p->old_began = call->began;
+    p->old_began = call_has_begun(p, call) ? call->began : VC__FOREVER;
     snprintf(p->old_text, sizeof p->old_text, "%.80s.%.60s%s",
              call->site.session->opened->entry->service->name,
              call->method->name, later ? " (waiting for vc_call_end())" : "");
@@ -143,19 +163,21 @@ close_prepare(struct vc__server_op *op)
                        "the server was closed before its clients had left");
 }
 
-/* Called by close_result(): sets the error of a close with n calls that still
- * run; `old` names the oldest. */
+/* Called by close_result(): sets the error of a close with n calls that run or
+ * wait; `old` names the oldest. */
 static void
 calls_result(struct vc__server_op *op, const struct vc__server_op_part *old,
              unsigned n)
 {
-    uint64_t ms = (vc__now() - old->old_began) / 1000;
+    char age[48] = "has not begun";
 
+    if (old->old_began != VC__FOREVER)
+        snprintf(age, sizeof age, "has run for %" PRIu64 " ms",
+                 (vc__now() - old->old_began) / 1000);
     vc__error_put(&op->error, VC_DEADLINE_EXCEEDED,
-                  "the server is not closed after %u ms: %s has run for "
-                  "%" PRIu64 " ms, and %u more call%s; it closes when they "
-                  "have ended",
-                  op->timeout_ms, old->old_text, ms, n - 1, vc__plural(n - 1));
+                  "the server is not closed after %u ms: %s %s, and %u more "
+                  "call%s; it closes when they have ended",
+                  op->timeout_ms, old->old_text, age, n - 1, vc__plural(n - 1));
 }
 
 /* kind->result, called once by server_op_on_ended() after all parts have ended,

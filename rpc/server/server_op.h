@@ -32,10 +32,10 @@ struct vc__server_op_part {
     /* The part's results. */
     bool no_memory;
     bool is_late;              /* not over at the timeout */
-    unsigned n_calls;          /* that still run */
+    unsigned n_calls;          /* that run, or wait for their turn */
     const struct vc_call *old; /* the oldest of them; valid in end() */
-    uint64_t old_began;
-    char old_text[192]; /* names that call */
+    uint64_t old_began;        /* VC__FOREVER: it waits for its turn */
+    char old_text[192];        /* names that call */
 };
 
 /* The steps of drain.c and of server_close.c; only server_op.c calls them, on

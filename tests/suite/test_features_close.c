@@ -6,6 +6,7 @@
  * while calls run that never end. */
 #include "tests/suite/feature.h"
 
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -267,6 +268,53 @@ a_close_names_the_handler_that_still_runs_and_its_age(void **state)
     features_stop(&f);
 }
 
+#define CROWD 6u
+
+static uint64_t
+calls_received(const struct fixture *f)
+{
+    struct vc_counters c = VC_COUNTERS_INIT;
+
+    assert_status(VC_OK, vc_runtime_counters(f->server_runtime, &c));
+    return c.calls_received;
+}
+
+/* Without a spare thread only one handler begins. The calls that wait for their
+ * turn have no age; they are only counted, while their link is being closed. */
+static void
+a_close_names_no_call_that_has_not_begun(void **state)
+{
+    const Suite__Empty request = SUITE__EMPTY__INIT;
+    enum vc_status ended[CROWD];
+    unsigned long ms, more;
+    struct fixture f;
+    const char *says;
+
+    (void)state;
+    fixture_handler_threads = 1;
+    start_stubborn(&f);
+    fixture_handler_threads = 0;
+    for (unsigned i = 0; i < CROWD; i++)
+        assert_status(VC_OK,
+                      suite_probe_count_async(f.channel, &request, NULL,
+                                              count_done, &ended[i], NULL));
+    while (calls_received(&f) < CROWD)
+        sched_yield();
+
+    assert_status(VC_DEADLINE_EXCEEDED, vc_server_close(f.server, 0));
+    says = strstr(vc_error(), "suite.Probe.Count has run for ");
+    assert_non_null(says);
+    assert_int_equal(2, sscanf(says,
+                               "suite.Probe.Count has run for %lu ms, and %lu",
+                               &ms, &more));
+    assert_in_range(ms, 0, LONG_MS);
+    assert_in_range(more, 0, CROWD - 1);
+
+    fixture_tell(&gate.open);
+    assert_status(VC_OK, vc_server_close(f.server, LONG_MS));
+    features_stop(&f);
+}
+
 static void
 a_close_names_the_call_that_nobody_ends(void **state)
 {
@@ -423,6 +471,7 @@ main(void)
         test(the_last_alternative_counts_and_none_keeps_the_former),
         test(a_close_ends_the_drains_of_its_server),
         cmocka_unit_test(a_close_names_the_handler_that_still_runs_and_its_age),
+        cmocka_unit_test(a_close_names_no_call_that_has_not_begun),
         cmocka_unit_test(a_close_names_the_call_that_nobody_ends),
         test(a_server_that_is_closed_listens_no_more_and_says_so),
         cmocka_unit_test(
