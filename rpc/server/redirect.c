@@ -138,7 +138,8 @@ vc__redirect_find(const struct vc__redirect *r, uint64_t service,
         return false;
     reject->reason = VC__REJECT_MOVED;
     if (reject->n_addrs == 0)
-        snprintf(reject->text, sizeof reject->text,
-                 "redirect_decide of the server gave no valid target");
+        snprintf(reject->text, sizeof reject->text, "%s",
+                 moved ? "redirect_decide of the server gave no valid target"
+                       : "no target of the server's redirect suits this link");
     return true;
 }

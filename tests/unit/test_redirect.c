@@ -64,10 +64,14 @@ fixed(const char *one, const char *two)
     return r;
 }
 
-/* Asserts that the client is sent to addresses of these families. */
+#define NONE_DECIDED "redirect_decide of the server gave no valid target"
+#define NONE_FIXED   "no target of the server's redirect suits this link"
+
+/* Asserts that the client is sent to addresses of these families; without any,
+ * that it gets these words. */
 static void
-leads(const struct vc__redirect *r, const struct vc__incoming *in, unsigned n,
-      const uint8_t *families)
+leads_with(const struct vc__redirect *r, const struct vc__incoming *in,
+           unsigned n, const uint8_t *families, const char *words)
 {
     struct vc__reject reject = {.n_addrs = 0};
 
@@ -76,9 +80,21 @@ leads(const struct vc__redirect *r, const struct vc__incoming *in, unsigned n,
     assert_int_equal(reject.n_addrs, n);
     for (unsigned i = 0; i < n; i++)
         assert_int_equal(reject.addrs[i].family, families[i]);
-    assert_string_equal(
-        reject.text,
-        n > 0 ? "" : "redirect_decide of the server gave no valid target");
+    assert_string_equal(reject.text, words);
+}
+
+static void
+leads(const struct vc__redirect *r, const struct vc__incoming *in, unsigned n,
+      const uint8_t *families)
+{
+    leads_with(r, in, n, families, "");
+}
+
+static void
+leads_nowhere(const struct vc__redirect *r, const struct vc__incoming *in,
+              const char *words)
+{
+    leads_with(r, in, 0, NULL, words);
 }
 
 static void
@@ -91,7 +107,7 @@ a_client_is_told_targets_of_its_own_transport(void **state)
     leads(&both, &of_device, 1, (const uint8_t[]){4});
     leads(&both, &of_process, 1, (const uint8_t[]){VC__REJECT_NAME});
     leads(&name, &of_process, 1, (const uint8_t[]){VC__REJECT_NAME});
-    leads(&name, &of_device, 0, NULL);
+    leads_nowhere(&name, &of_device, NONE_FIXED);
 }
 
 /* The addresses of both transports look alike. */
@@ -106,7 +122,7 @@ a_client_over_tcp_is_not_sent_to_an_rdma_port(void **state)
     assert_int_equal(1, reject.n_addrs);
     assert_int_equal(7472, reject.addrs[0].port);
     leads(&both, &of_device, 1, (const uint8_t[]){4});
-    leads(&both, &of_process, 0, NULL);
+    leads_nowhere(&both, &of_process, NONE_FIXED);
 }
 
 static void
@@ -120,7 +136,7 @@ what_a_program_decides_comes_first(void **state)
     decided[0] = "no target";
     decided[1] = NAME;
     leads(&r, &of_process, 1, (const uint8_t[]){VC__REJECT_NAME});
-    leads(&r, &of_device, 0, NULL);
+    leads_nowhere(&r, &of_device, NONE_DECIDED);
     decided[0] = NULL;
     leads(&r, &of_device, 1, (const uint8_t[]){4});
     r.n = 0;
