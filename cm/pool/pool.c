@@ -386,8 +386,8 @@ vc__pool_tidy(struct vc__pool *p, const struct vc__peer *peer)
     vc__engine_post(p->engine, &p->tidy);
 }
 
-/* A task: posted by vc__pool_tidy(). Closes links of former peers, unless the
- * pool closes. */
+/* A task: posted by vc__pool_tidy(). Closes the links of former peers at which
+ * no call and no CLOSE is in progress, unless the pool closes. */
 static void
 pool_tidy(struct vc__task *task)
 {

@@ -3,9 +3,10 @@
  *
  * Slots, requests and replies of one session (doc/wire.md, section 4). See
  * cm/pool/session.h. All of this file runs under the pool's lock, unless
- * pool_leave() frees a former peer. Threads: any that starts or abandons calls,
- * writes to streams or closes a channel, or the holder when a link comes up,
- * goes down or has a frame. */
+ * pool_leave() drops a former peer, when no other thread uses the pool.
+ * Threads: any that starts or abandons calls, writes to streams or closes a
+ * channel, or the holder when a link comes up, goes down or has a frame, or the
+ * pool closes. */
 #include "cm/pool/session.h"
 
 #include <stdlib.h>

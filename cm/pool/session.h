@@ -160,9 +160,10 @@ struct vc__session *vc__session_new(struct vc__peer *peer,
 void vc__session_free(struct vc__session *s);
 
 /* Binds it to this link and sends its requests in progress, or its CLOSE.
- * Returns false if out of memory: it is unbound, and nothing is sent. The
- * caller pushes the link. Called when the client has a request for it, when a
- * link joins or leaves its peer, and when it closes. */
+ * Returns false if out of memory: it is unbound, and no request was sent; an
+ * OPEN and CANCELs may have been, by a thread that pushed the link just then.
+ * The caller pushes the link. Called when the client has a request for it,
+ * when a link joins or leaves its peer, and when it closes. */
 bool vc__session_bind(struct vc__session *s, struct vc__pool_link *pl);
 
 /* Unbinds it, when its link is down, it is to move, its binding has failed, or

@@ -13,7 +13,8 @@
  *
  * Where the text of A50 leaves room, the rules are those of gRPC's
  * implementations, C++, Go and Java:
- * - No server is ejected while max_percent is reached; the text says exceeded.
+ * - No server is ejected while max_percent is reached, but one may always be;
+ *   the text says exceeded.
  * - minimum_hosts counts the servers with enough calls for both methods.
  * And one rule is this library's: calls that end after their server was ejected
  * do not eject it again, which would prolong the ejection. Their results do

@@ -38,7 +38,8 @@ struct vc_resolver *vc__resolver_make(const struct vc_resolver_type *type,
                                       void *state, struct vc__engine *engine);
 
 /* Returns the servers of its channel. NULL, with the error as this thread's
- * last, if it is no resolver. Called by vc_resolver_config(), on any thread. */
+ * last, if r is NULL or the parent process's. Aborts if it was freed, or is no
+ * resolver. Called by vc_resolver_config(), on any thread. */
 struct vc__servers *vc__resolver_servers(const struct vc_resolver *r);
 
 /* Has the holder stop the resolver's timer and descriptors, waits for that,

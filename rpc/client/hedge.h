@@ -31,7 +31,8 @@ bool vc__hedge_ended(struct vc_async *a);
 
 /* True if the error of this attempt ends the call, though another attempt is
  * under way: the hedge is that of a service config, whose nonFatalStatusCodes
- * do not have the status. Not if the attempt could not be sent. */
+ * do not have the status. Not if the server has not answered, and the call was
+ * certainly not executed. */
 bool vc__hedge_is_fatal(const struct vc_async *a, const struct vc__attempt *u);
 
 /* The hedge's attempt, which belongs to the hedge. Called when the hedge has

@@ -7,8 +7,9 @@
 #include "rpc/runtime.h"
 #include "rpc/server/server_log.h"
 
-/* Describes which clients may connect: no transport authenticates its peers.
- * Returns a static text. Called by vc__listening_log(). */
+/* Describes from where clients can connect. The permissions of a socket's file
+ * may keep some out; no transport authenticates its clients. Returns a static
+ * text. Called by vc__listening_log(). */
 static const char *
 openness_of(const struct vc__listening *l)
 {

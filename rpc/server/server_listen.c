@@ -136,8 +136,8 @@ listen_later(struct vc_server *server, const struct vc__transport *transport,
         vc__relisten_later(l, &why);
 }
 
-/* Called by listen_local(), under local_lock: opens the local socket, which
- * accepts contain from now on. NULL: it failed, which is stored. */
+/* Called by listen_local(), under local_lock: opens the local socket, whose
+ * name accepts contain from now on. NULL: it failed, which is stored. */
 static struct vc__listening *
 local_open(struct vc_server *server, const struct vc__transport *shm)
 {

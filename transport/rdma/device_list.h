@@ -39,9 +39,9 @@ void vc__device_list_read(void);
 void vc__device_list_expect(void);
 
 /* Makes librdmacm close this device, which was removed; we have nothing of it
- * open. `removed` may be freed already. Called on the holder, when a doomed
- * device was freed, or a listener's device was removed that no wire has
- * used. */
+ * open at this engine. `removed` may be freed already. Called on the holder,
+ * when a doomed device was freed, or when a listener's device was removed that
+ * this engine has open for no wire. */
 void vc__device_list_let_go(const struct ibv_device *removed);
 
 /* True if dev_cmp() sorts these n pointers correctly: they are at most 2^31 - 1

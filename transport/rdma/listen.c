@@ -40,8 +40,9 @@ rdma_on_request(struct vc__ear *ear, const struct vc__rdma_event *ev)
 }
 
 /* The device of the listener was removed. The id receives nothing more and is
- * destroyed, because librdmacm keeps a PD for it. If no wire has used the
- * device, librdmacm must close the device, too. Called by listen_on_event(). */
+ * destroyed, because librdmacm keeps a PD for it. If this engine has the device
+ * open for no wire, librdmacm must close it, too. Called by
+ * listen_on_event(). */
 static void
 on_removal(struct vc__rdma_ear *r)
 {
