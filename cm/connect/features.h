@@ -61,11 +61,21 @@ vc__features_of(uint32_t chosen)
 
 /* True if the link has all of VC__FEATURES_FIRST; then every frame type and
  * flag that they cover is allowed. Called by frame_take() for each frame, on
- * the holder. */
+ * the holder, and by vc__features_cover(). */
 static inline bool
 vc__features_has_first(uint32_t features)
 {
     return (features & VC__FEATURES_FIRST) == VC__FEATURES_FIRST;
+}
+
+/* True if the link may have frames of this type, whatever their flags, because
+ * the first features cover them; false if vc__features_breach() must decide, as
+ * for each type that a later feature adds. Called by frame_take_seldom(), on
+ * the holder. */
+static inline bool
+vc__features_cover(uint32_t features, uint8_t type)
+{
+    return type <= VC__FRAME_WINDOW && vc__features_has_first(features);
 }
 
 /* The first feature, in words, that this end as a client needs and the link
@@ -74,8 +84,8 @@ vc__features_has_first(uint32_t features)
 const char *vc__features_missing(uint32_t features);
 
 /* The rule that a frame breaks by using a feature that the link does not have;
- * NULL if none. Called by frame_take() unless the link has all, on the
- * holder. */
+ * NULL if none. Called by frame_take_seldom() unless vc__features_cover(), on
+ * the holder. */
 const char *vc__features_breach(uint32_t features, const struct vc__frame *f);
 
 #endif

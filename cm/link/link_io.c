@@ -111,13 +111,13 @@ packet_handled(struct vc__link *link)
     }
 }
 
-/* Handles a PING itself, passes any other frame to ops->frame(). False: the
- * frame breaks the rule link->breach, or, if that is NULL, this end has no
- * memory to handle it. For frames_handle(). */
+/* Checks a frame that needs a feature which the link may not have. Handles a
+ * PING itself, passes any other frame to ops->frame(). Result as that of
+ * frame_take(), which calls it. */
 static bool
-frame_take(struct vc__link *link, const struct vc__frame *f)
+frame_take_seldom(struct vc__link *link, const struct vc__frame *f)
 {
-    const char *breach = vc__features_has_first(link->features)
+    const char *breach = vc__features_cover(link->features, f->type)
                              ? NULL
                              : vc__features_breach(link->features, f);
 
@@ -125,6 +125,19 @@ frame_take(struct vc__link *link, const struct vc__frame *f)
         return vc__link_breach(link, breach);
     if (f->type == VC__FRAME_PING)
         return vc__link_ping(link, f);
+    link->engine->traffic = true;
+    return link->ops->frame(link, f);
+}
+
+/* Handles a frame. False: the frame breaks the rule link->breach, or, if that
+ * is NULL, this end has no memory to handle it. The frames of calls, whose
+ * types come before PING, are passed on without a further look where the link
+ * has the first features. For frames_handle(). */
+static bool
+frame_take(struct vc__link *link, const struct vc__frame *f)
+{
+    if (f->type >= VC__FRAME_PING || !vc__features_has_first(link->features))
+        return frame_take_seldom(link, f);
     link->engine->traffic = true;
     return link->ops->frame(link, f);
 }

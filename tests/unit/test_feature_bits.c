@@ -110,6 +110,21 @@ only_all_of_the_first_need_no_look(void **state)
         assert_false(vc__features_has_first(ALL & ~bit));
 }
 
+/* Also where the link has all of the first features, and others. */
+static void
+frames_that_a_later_feature_adds_are_always_looked_at(void **state)
+{
+    (void)state;
+    for (unsigned type = 0; type <= UINT8_MAX; type++) {
+        assert_int_equal(type <= VC__FRAME_WINDOW,
+                         vc__features_cover(ALL, (uint8_t)type));
+        assert_int_equal(type <= VC__FRAME_WINDOW,
+                         vc__features_cover(OURS, (uint8_t)type));
+        for (uint32_t bit = 1; bit <= ALL; bit <<= 1)
+            assert_false(vc__features_cover(ALL & ~bit, (uint8_t)type));
+    }
+}
+
 int
 main(void)
 {
@@ -119,6 +134,7 @@ main(void)
         cmocka_unit_test(a_client_says_what_it_misses),
         cmocka_unit_test(frames_need_their_features),
         cmocka_unit_test(only_all_of_the_first_need_no_look),
+        cmocka_unit_test(frames_that_a_later_feature_adds_are_always_looked_at),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
