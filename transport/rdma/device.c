@@ -275,13 +275,12 @@ receive_handle(struct vc__device *d, struct vc__qp *qp, const struct ibv_wc *wc)
     receive_give_back(d, b);
 }
 
-/* A send has failed: tells the wire. The first send that fails is the first one
- * not acknowledged; those after it are flushed. Called by
- * completion_handle(). */
+/* A send has failed: tells the wire. All sends before the first that fails were
+ * acknowledged. Called by completion_handle(). */
 static void
 send_failed(struct vc__qp *qp, const struct ibv_wc *wc)
 {
-    if (wc->status == IBV_WC_RETRY_EXC_ERR && qp->probe != 0 &&
+    if (wc->status == IBV_WC_RETRY_EXC_ERR &&
         qp->probe == vc__qp_send_number(wc->wr_id))
         qp->ops->probe_lost(qp);
     qp->ops->failed(qp, wc->status);
