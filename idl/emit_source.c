@@ -220,6 +220,31 @@ emit_source_service(struct text *out, const struct model_file *file,
               set, set);
 }
 
+/* Emits, at the beginning of <service>_add(), that the server accepts the older
+ * versions of compat=. Called by emit_source_add() if there are any. */
+static void
+emit_accept(struct text *out, const struct model_service *service)
+{
+    const char *args[] = {
+        "server",
+        arena_printf(out->arena, "&%s_service", service->c_prefix),
+        "accepted",
+        "sizeof accepted / sizeof accepted[0]",
+    };
+
+    text_add(out, "    static const uint32_t accepted[] = {\n");
+    for (size_t i = 0; i < service->n_accepted; i++)
+        text_addf(out, "        UINT32_C(0x%08" PRIx32 "),\n",
+                  service->accepted[i]);
+    text_add(out, "    };\n"
+                  "    enum vc_status status;\n"
+                  "\n");
+    emit_list(out, "    status = vc_server_schema_accept(", args,
+              sizeof args / sizeof args[0], ");\n");
+    text_add(out, "    if (status != VC_OK)\n"
+                  "        return status;\n");
+}
+
 /* Emits <service>_add(). Called by emit_source() for each service. */
 static void
 emit_source_add(struct text *out, const struct model_service *service)
@@ -233,6 +258,8 @@ emit_source_add(struct text *out, const struct model_service *service)
     text_add(out, "\nenum vc_status\n");
     emit_add_head(out, service, ")\n");
     text_add(out, "{\n");
+    if (service->n_accepted > 0)
+        emit_accept(out, service);
     emit_list(out, "    return vc_server_add(", args,
               sizeof args / sizeof args[0], ");\n");
     text_add(out, "}\n");

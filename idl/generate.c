@@ -13,6 +13,7 @@
 #include "idl/adapt.h"
 #include "idl/chain.h"
 #include "idl/check.h"
+#include "idl/compat.h"
 #include "idl/emit.h"
 #include "idl/file_set.h"
 #include "idl/members.h"
@@ -28,6 +29,8 @@
 
 struct params {
     bool services; /* generate only .vc files */
+    size_t n_compat;
+    const char **compat; /* files of older versions */
 };
 
 /* Parses the parameters of --verbcall_opt, as the first step of
@@ -36,15 +39,21 @@ struct params {
 static const char *
 params_parse(struct arena *arena, const char *text, struct params *params)
 {
+    params->compat = arena_array(arena, text != NULL ? strlen(text) : 0,
+                                 sizeof *params->compat);
     while (text != NULL && *text != '\0') {
         int length = (int)strcspn(text, ",");
 
         if (length == 8 && strncmp(text, "services", 8) == 0)
             params->services = true;
+        else if (length > 7 && strncmp(text, "compat=", 7) == 0)
+            params->compat[params->n_compat++] =
+                arena_printf(arena, "%.*s", length - 7, text + 7);
         else if (length > 0)
             return arena_printf(arena,
-                                "unknown parameter '%.*s'; there is only "
-                                "'services', for services without messages",
+                                "unknown parameter '%.*s'; there are "
+                                "'services', for services without messages, "
+                                "and 'compat=FILE', for an older version",
                                 length, text);
         text += length;
         text += *text == ',';
@@ -121,7 +130,7 @@ files_generate(struct arena *arena, struct bytes bytes,
                const Idl__Request *request, Idl__Response *response)
 {
     Idl__Response none = IDL__RESPONSE__INIT, *messages = &none;
-    struct params params = {false};
+    struct params params = {.services = false};
     struct types types;
     struct model model;
     const char *problem = params_parse(arena, request->parameter, &params);
@@ -136,6 +145,8 @@ files_generate(struct arena *arena, struct bytes bytes,
         problem = model_build(&model, arena, request, &types);
     if (problem == NULL)
         problem = check_services(arena, &model);
+    for (size_t i = 0; i < params.n_compat && problem == NULL; i++)
+        problem = compat_add(arena, params.compat[i], &types, &model);
     if (problem == NULL)
         problem = symbols_check(arena, request, &types, &model);
     if (problem == NULL && !params.services)

@@ -55,6 +55,8 @@ struct model_service {
     uint32_t fingerprint; /* see idl/schema.h */
     size_t n_methods;
     struct model_method *methods;
+    size_t n_accepted; /* fingerprints of older versions: see compat.h */
+    uint32_t *accepted;
 };
 
 struct model_file {

@@ -151,10 +151,10 @@ request_generates(const Idl__Request *request, const Idl__File *file)
     return false;
 }
 
-/* Checks what request.h promises of names and of files to generate, as the last
- * step of request_parse(). Returns NULL, or the error text. */
+/* Checks what request.h promises of names, for request_check() and
+ * request_parse_set(). Returns NULL, or the error text. */
 static const char *
-request_check(struct arena *arena, const Idl__Request *request)
+names_check(struct arena *arena, const Idl__Request *request)
 {
     for (size_t i = 0; i < request->n_proto_file; i++) {
         const Idl__File *file = request->proto_file[i];
@@ -165,6 +165,18 @@ request_check(struct arena *arena, const Idl__Request *request)
             return arena_printf(arena, "%s has a name that is no identifier",
                                 file->name);
     }
+    return NULL;
+}
+
+/* Checks what request.h promises of names and of files to generate, as the last
+ * step of request_parse(). Returns NULL, or the error text. */
+static const char *
+request_check(struct arena *arena, const Idl__Request *request)
+{
+    const char *problem = names_check(arena, request);
+
+    if (problem != NULL)
+        return problem;
     if (request->n_file_to_generate == 0)
         return "the request names no files to generate";
     for (size_t i = 0; i < request->n_file_to_generate; i++)
@@ -185,4 +197,24 @@ request_parse(struct arena *arena, struct bytes bytes, Idl__Request **request)
     if (*request == NULL)
         return "the request cannot be read: protobuf-c refuses it";
     return request_check(arena, *request);
+}
+
+const char *
+request_parse_set(struct arena *arena, struct bytes bytes,
+                  Idl__Request **request)
+{
+    ProtobufCAllocator allocator = arena_allocator(arena);
+    const char *problem = wire_check(&idl__file_set__descriptor, bytes);
+    Idl__FileSet *set;
+
+    if (problem != NULL)
+        return problem;
+    set = idl__file_set__unpack(&allocator, bytes.length, bytes.data);
+    if (set == NULL)
+        return "protobuf-c refuses it";
+    *request = arena_alloc(arena, sizeof **request);
+    idl__request__init(*request);
+    (*request)->n_proto_file = set->n_file;
+    (*request)->proto_file = set->file;
+    return names_check(arena, *request);
 }

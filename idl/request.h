@@ -40,4 +40,10 @@ const Idl__File *request_file(const Idl__Request *request, const char *name);
  * the checks. */
 bool request_generates(const Idl__Request *request, const Idl__File *file);
 
+/* request_parse_set - the same for a FileDescriptorSet: *request has its files,
+ * and none to generate. Returns NULL, or the error text. Called by
+ * compat_add(). */
+const char *request_parse_set(struct arena *arena, struct bytes bytes,
+                              Idl__Request **request);
+
 #endif

@@ -263,6 +263,7 @@ check "the greeter is what golden/ has" greeter_is_golden
 check "methods of all kinds are what golden/ has" streams_are_golden
 . "$here/features.sh"
 . "$here/foreign.sh"
+. "$here/compat.sh"
 check "the greeter's object exports the documented names only" greeter_exports
 check "one of streams needs nothing that only some programs call" streams_need
 check "the parameter 'services' leaves messages out" only_services
@@ -338,7 +339,7 @@ check "a service of 1024 methods is generated" generate good -I good most.proto
 check "and compiles" compile c99 good/most.vc.c
 check "refused: one of 1025" says "many.proto:1: service 'many.Many' has 1025 methods" \
     generate bad -I bad many.proto
-check "refused: an unknown parameter" says "unknown parameter 'fast'; there is only 'services'" \
+check "refused: an unknown parameter" says "unknown parameter 'fast'; there are 'services'" \
     generate services,fast:bad -I "$here/good" plain.proto
 [ "${VC_TEST_COST-}" = no ] || . "$here/size.sh"
 check "a request is captured" capture request optional.proto
