@@ -202,6 +202,16 @@ struct vc_server_opts {
      * give it for the first service of a connection only; their other sessions
      * count as different. Health and reflection are not compared. */
     uint32_t schema_check;
+
+    /* What a client may offer to receive at most: bytes of a reply or stream
+     * message, 4 KiB..256 MiB, rounded up to a power of two, and packets at a
+     * time on each connection, 4..65535. They bound what one client may have
+     * the server hold and send. A client that offers more is rejected with
+     * these numbers as a counter-offer ("limit"), and connects with them at
+     * once; its max_message in verbcall/channel.h is then this one. Each such
+     * reject counts in rejects_limit. Default 0: whatever clients offer. */
+    size_t client_max_message;
+    uint32_t client_packets;
 };
 
 #define VC_SCHEMA_WARN   1u

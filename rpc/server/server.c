@@ -77,6 +77,20 @@ reject_draining(struct vc_server *server, const struct vc__incoming *in,
     return reject_as(reject, VC__REJECT_MOVED, "");
 }
 
+/* Asked by server_turn_away(): true if the client offers to receive more than
+ * the server's options allow. *reject then has a counter-offer. */
+static bool
+offers_too_much(const struct vc_server *server, const struct vc__hello *hello,
+                struct vc__reject *reject)
+{
+    if (server->client_credits != 0 && hello->credits > server->client_credits)
+        reject->credits = server->client_credits;
+    if (server->client_log2_message != 0 &&
+        hello->log2_message > server->client_log2_message)
+        reject->log2_message = server->client_log2_message;
+    return reject->credits != 0 || reject->log2_message != 0;
+}
+
 /* Called by vc__server_on_request() first. True if the client is rejected;
  * *reject then says why. Otherwise the client counts as a link that is half
  * open. */
@@ -99,6 +113,10 @@ server_turn_away(struct vc_server *server, const struct vc__incoming *in,
     if (hello->flags & ~(VC__HELLO_POOL | VC__HELLO_RESUME))
         return reject_as(reject, VC__REJECT_LIMIT,
                          "datagrams are not supported");
+    if (offers_too_much(server, hello, reject))
+        return reject_as(reject, VC__REJECT_LIMIT,
+                         "take client_max_message, client_packets of the "
+                         "server");
     /* Sessions that are resumed go on after their service was removed. Only the
      * peer's engine knows whether there are any: vc__server_link_accept(). */
     if (!(hello->flags & (VC__HELLO_POOL | VC__HELLO_RESUME)) &&
@@ -291,6 +309,9 @@ opts_keep(struct vc_server *s, const struct vc_server_opts *opts)
     admission_init(s, opts);
     s->handshake_ms = opts->handshake_timeout_ms;
     s->max_sessions = opts->max_sessions;
+    s->client_credits = (uint16_t)opts->client_packets;
+    if (opts->client_max_message != 0)
+        s->client_log2_message = vc__log2_message(opts->client_max_message);
     s->keepalive_ms = opts->keepalive_ms;
     s->stream_stall_us = opts->stream_stall_ms == VC_STREAM_STALL_OFF
                              ? 0

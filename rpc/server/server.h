@@ -66,6 +66,8 @@ struct vc_server {
     struct vc_runtime *runtime;
     struct vc__services services;
     uint8_t log2_message;
+    uint8_t client_log2_message; /* most that clients may offer; 0: any */
+    uint16_t client_credits;     /* the same */
     uint32_t handshake_ms;
     uint32_t max_sessions;                 /* of a client */
     uint32_t keepalive_ms;                 /* 0: off */

@@ -236,6 +236,17 @@ server_link_new(const struct vc__offer *o, struct vc__server_peer *peer,
     return sl;
 }
 
+/* Called by peer_of() for a link that offers other features than its client's
+ * other links: returns a counter-offer, theirs; 0 if the link has not offered
+ * all of these. */
+static uint32_t
+counter_of(const struct vc__server_peer *peer, const struct vc__hello *hello)
+{
+    uint32_t counter = peer->features | VC__FEATURES_SAID;
+
+    return (counter & ~hello->features) == 0 ? counter : 0;
+}
+
 /* Asked by peer_of(): true if the client's schema of the service that it asks
  * for is to be refused. o->text then says so. */
 static bool
@@ -267,6 +278,7 @@ peer_of(struct vc__offer *o, enum vc__reject_reason *reason, const char **fault)
     if (peer != NULL) {
         *reason = VC__REJECT_LIMIT;
         *fault = "all links of a client must offer the same features";
+        o->counter = counter_of(peer, &o->hello);
         return NULL;
     }
     if (o->hello.flags & VC__HELLO_POOL) {
@@ -343,6 +355,21 @@ accept_try(struct vc__offer *o, enum vc__reject_reason *reason, bool *starved)
     return fault;
 }
 
+/* Called by vc__server_link_accept(): rejects the client, with a time after
+ * which to try again if it is "busy". */
+static void
+offer_reject(const struct vc__offer *o, enum vc__reject_reason reason,
+             const char *fault)
+{
+    struct vc__reject reject = {.reason = (uint8_t)reason,
+                                .features = o->counter};
+
+    if (reason == VC__REJECT_BUSY)
+        reject.retry_ms = BUSY_RETRY_MS;
+    snprintf(reject.text, sizeof reject.text, "%s", fault);
+    vc__listener_reject_with(&o->part->progress->engine, &o->in, &reject);
+}
+
 void
 vc__server_link_accept(struct vc__offer *o)
 {
@@ -355,9 +382,7 @@ vc__server_link_accept(struct vc__offer *o)
             (reason == VC__REJECT_BUSY || reason == VC__REJECT_UNABLE))
             vc__server_log(o->part->server, VC__LOG_STARVED,
                            "cannot accept a client: %s", fault);
-        vc__listener_reject(&o->part->progress->engine, &o->in, reason,
-                            reason == VC__REJECT_BUSY ? BUSY_RETRY_MS : 0, "%s",
-                            fault);
+        offer_reject(o, reason, fault);
     }
     free(o);
 }

@@ -64,6 +64,7 @@ struct vc__offer {
     struct vc__incoming in;
     struct vc__hello hello;
     char text[VC__REJECT_TEXT_MAX + 1]; /* of a reject that has numbers */
+    uint32_t counter; /* features that a reject offers; 0: none */
 };
 
 /* A frame of the client breaks this rule of the protocol: notes the rule for

@@ -12,6 +12,7 @@
 
 #include "cm/connect/admission.h"
 #include "cm/link/link_keepalive.h"
+#include "cm/link/window.h"
 #include "rpc/options.h"
 #include "rpc/runtime.h"
 #include "rpc/server/gradient.h"
@@ -50,6 +51,8 @@ static const struct vc__option numbers[] = {
     IN(reuse_address, 0, 1, 1),
     IN(load_reports, 0, 1, 1),
     IN(schema_check, 0, VC_SCHEMA_WARN, VC_SCHEMA_REFUSE),
+    SIZE(client_max_message, 0, VC__MAX_MESSAGE_MIN, VC__MAX_MESSAGE_MAX),
+    IN(client_packets, 0, VC__WINDOW_MIN, UINT16_MAX),
     VC__OPTION(vc_server_opts, shm_mode, 0600, 1, 0777, 0, NULL,
                VC__OPTION_MODE),
 };

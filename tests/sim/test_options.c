@@ -86,6 +86,8 @@ static const struct row rows[] = {
     OF_SERVER(reuse_address, 1, 1, NONE),
     OF_SERVER(load_reports, 1, 1, NONE),
     OF_SERVER(schema_check, 1, 2, NONE),
+    OF_SERVER(client_max_message, 4096, 256 * MIB, NONE),
+    OF_SERVER(client_packets, 4, 65535, NONE),
 
     OF_RDMA(responder_resources, 1, 255, VC_RDMA_NONE),
     OF_RDMA(initiator_depth, 1, 255, VC_RDMA_NONE),

@@ -363,6 +363,31 @@ each_reason_has_a_counter_of_its_own(void **state)
     scene_play(refuses_for_each_reason, NULL);
 }
 
+/* --- counter-offers ------------------------------------------------------ */
+
+/* The client connects at the second attempt, without an error. */
+static void
+takes_the_counter_offer(struct scene *s)
+{
+    struct vc_counters c;
+
+    scene_call(s, 4000, 1);
+    c = scene_server(s);
+    assert_in_range(c.rejects_limit, 1, 2 * c.links_server);
+    assert_in_range(scene_client(s).rejects_got, 1, 2 * c.links_server);
+    assert_int_equal(VC_RESOURCE_EXHAUSTED,
+                     sim_echo(s->channel, 10000, 2, 0, NULL));
+}
+
+static void
+a_client_that_offers_more_than_the_server_allows_connects_with_less(
+    void **state)
+{
+    (void)state;
+    scene_play(takes_the_counter_offer,
+               VC_SERVER_OPTS(.client_max_message = 8192, .client_packets = 5));
+}
+
 int
 main(void)
 {
@@ -372,6 +397,8 @@ main(void)
         cmocka_unit_test(a_server_without_memory_says_when_to_come_again),
         cmocka_unit_test(a_server_that_drains_counts_whom_it_refuses),
         cmocka_unit_test(each_reason_has_a_counter_of_its_own),
+        cmocka_unit_test(
+            a_client_that_offers_more_than_the_server_allows_connects_with_less),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,6 +10,8 @@
 
 #include <verbcall/counters.h>
 
+#include "cm/connect/features.h"
+#include "rpc/runtime.h"
 #include "tests/suite/feature.h"
 #include "tests/suite/hostile.h"
 
@@ -222,6 +224,94 @@ an_older_client_is_judged_by_its_hello_and_else_refused(void **state)
                      raw_connect(&r, f.target, bytes, sizeof bytes));
     assert_int_equal(VC__SAID_OK, vc__reject_get(&reject, r.said, r.said_len));
     assert_int_equal(VC__REJECT_SCHEMA, reject.reason);
+    raw_close(&r);
+    features_stop(&f);
+}
+
+/* --- counter-offers ------------------------------------------------------ */
+
+#define LEAST 16384u /* client_max_message */
+
+static void
+assert_echo(struct vc_channel *channel, size_t size, enum vc_status status)
+{
+    assert_status(status, fixture_echo(channel, size, 1));
+}
+
+void
+a_client_takes_the_counter_offer_of_the_server(void **state)
+{
+    struct vc_counters c;
+    struct fixture f;
+
+    (void)state;
+    features_start(
+        &f, VC_SERVER_OPTS(.client_max_message = LEAST, .client_packets = 4),
+        NULL);
+    for (unsigned i = 0; i < 20; i++)
+        assert_echo(f.channel, LEAST / 2, VC_OK);
+    assert_echo(f.channel, LEAST, VC_RESOURCE_EXHAUSTED);
+    c = server_counters(&f);
+    assert_in_range(c.rejects_limit, 1, 2 * c.links_server);
+    features_stop(&f);
+
+    features_start(&f,
+                   VC_SERVER_OPTS(.client_max_message = VC__MESSAGE_MAX,
+                                  .client_packets = 32),
+                   NULL);
+    assert_echo(f.channel, LEAST, VC_OK);
+    assert_int_equal(0, server_counters(&f).rejects_limit);
+    features_stop(&f);
+}
+
+/* Rejects a further link of the token with these features; returns the features
+ * that the server offers then. */
+static uint32_t
+features_offered(struct fixture *f, uint64_t token, uint32_t features)
+{
+    struct vc__hello hello = raw_hello(&suite_probe_service);
+    uint8_t bytes[VC__HELLO_SIZE];
+    struct raw r = {.hoards = false};
+    struct vc__reject reject;
+
+    hello.flags = VC__HELLO_POOL;
+    hello.service = 0;
+    hello.pool_token = token;
+    hello.features = features;
+    vc__hello_put(bytes, &hello);
+    assert_int_equal(RAW_REJECTED,
+                     raw_connect(&r, f->target, bytes, sizeof bytes));
+    assert_int_equal(VC__SAID_OK, vc__reject_get(&reject, r.said, r.said_len));
+    assert_int_equal(VC__REJECT_LIMIT, reject.reason);
+    raw_close(&r);
+    return reject.features;
+}
+
+void
+a_further_link_gets_the_features_of_the_first_as_an_offer(void **state)
+{
+    const uint32_t first = VC__FEATURES_SAID | VC__FEATURES_FIRST;
+    struct vc__hello hello = raw_hello(&suite_probe_service);
+    struct raw r = {.hoards = false}, second = {.hoards = false};
+    struct vc__accept accept;
+    struct fixture f;
+
+    (void)state;
+    start_with(&f, 0);
+    hello.features = first;
+    assert_true(raw_open(&r, f.target, &hello));
+    assert_int_equal(VC__SAID_OK, vc__accept_get(&accept, r.said, r.said_len));
+
+    assert_int_equal(first, features_offered(&f, accept.pool_token,
+                                             first | VC__FEATURE_CUT));
+    /* It lacks one: nothing that it could take. */
+    assert_int_equal(
+        0, features_offered(&f, accept.pool_token, first & ~VC__FEATURE_LONG));
+    hello.flags = VC__HELLO_POOL;
+    hello.service = 0;
+    hello.pool_token = accept.pool_token;
+    assert_true(raw_open(&second, f.target, &hello));
+    raw_close(&second);
     raw_close(&r);
     features_stop(&f);
 }

@@ -480,6 +480,9 @@ main(void)
         cmocka_unit_test(an_accepted_schema_is_as_good_as_the_servers_own),
         cmocka_unit_test(
             an_older_client_is_judged_by_its_hello_and_else_refused),
+        cmocka_unit_test(a_client_takes_the_counter_offer_of_the_server),
+        cmocka_unit_test(
+            a_further_link_gets_the_features_of_the_first_as_an_offer),
     };
 
     return fixture_main(tests);
