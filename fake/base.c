@@ -87,6 +87,21 @@ fake__alloc(size_t size)
     return b->data;
 }
 
+/* Called by qp_new() (qp.c) and in mr.c. */
+void *
+fake__table_grow(void *table, unsigned n, unsigned *size)
+{
+    void *larger;
+
+    if (n < *size)
+        return table;
+    *size = *size == 0 ? 64 : *size * 2;
+    larger = fake__alloc(*size * sizeof(void *));
+    if (n > 0)
+        memcpy(larger, table, n * sizeof(void *));
+    return larger;
+}
+
 /* Called in most files of the fake. */
 void *
 fake__handle_new(size_t size)

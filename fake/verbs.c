@@ -38,20 +38,6 @@ fake__queue_size(unsigned n)
     return size;
 }
 
-void *
-fake__table_grow(void *table, unsigned n, unsigned *size)
-{
-    void *larger;
-
-    if (n < *size)
-        return table;
-    *size = *size == 0 ? 64 : *size * 2;
-    larger = fake__alloc(*size * sizeof(void *));
-    if (n > 0)
-        memcpy(larger, table, n * sizeof(void *));
-    return larger;
-}
-
 /* --- objects ----------------------------------------------------------- */
 
 static unsigned *

@@ -86,8 +86,6 @@ void fake__object_free(struct fake__object *o);
 int fake__context_err(const struct fake__context *context);
 /* The size of a queue for which n entries are asked. */
 unsigned fake__queue_size(unsigned n);
-/* Returns the table of pointers with room for one more. */
-void *fake__table_grow(void *table, unsigned n, unsigned *size);
 
 void fake__async(struct fake__object *o, enum ibv_event_type type);
 /* Drops the object's unread events, and waits until those that were read are

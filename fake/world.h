@@ -192,6 +192,9 @@ struct fake__fate fake__note(const char *format, ...)
 /* Zeroed; lives until the world ends. Never fails. */
 void *fake__alloc(size_t size);
 
+/* Returns the table of n pointers with room for one more. */
+void *fake__table_grow(void *table, unsigned n, unsigned *size);
+
 /* Zeroed; never fails. */
 void *fake__handle_new(size_t size);
 void fake__handle_free(void *handle);

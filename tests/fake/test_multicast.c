@@ -145,7 +145,7 @@ the_event_has_the_address_and_the_context(void **state)
     done(&p);
 }
 
-/* An id that has no device, or has gone further, joins nothing. */
+/* An id that has no device, or listens, joins nothing. */
 static void
 only_a_bound_datagram_id_joins(void **state)
 {
