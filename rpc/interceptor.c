@@ -12,7 +12,7 @@
 #include "rpc/options.h"
 #include "transport/core/clock.h"
 
-/* For vc__interceptors_add(): a chain without interceptors, with one reference;
+/* For vc__interceptors_add() and vc__interceptors_none(): a chain without interceptors, with one reference;
  * NULL if memory is short. */
 static struct vc__interceptors *
 chain_new(void)
@@ -22,6 +22,14 @@ chain_new(void)
     if (chain != NULL)
         atomic_init(&chain->refs, 1);
     return chain;
+}
+
+enum vc_status
+vc__interceptors_none(struct vc__interceptors **chain)
+{
+    *chain = chain_new();
+    return *chain != NULL ? VC_OK
+                          : vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
 }
 
 void

@@ -13,9 +13,9 @@
  * interceptors_hold, interceptors_put, interception_init, interception_start,
  * interception_finish), rpc/server/server_intercept.c (interceptors_add,
  * interception_init, interception_start, interception_finish),
- * rpc/client/channel.c (interceptors_put), rpc/server/server.c
- * (interceptors_put), interceptor.c (interception_drop_metadata), many files
- * (interception_message). */
+ * rpc/client/publisher.c (interceptors_none), rpc/client/channel.c
+ * (interceptors_put), rpc/server/server.c (interceptors_put), interceptor.c
+ * (interception_drop_metadata), many files (interception_message). */
 #ifndef VC_RPC_INTERCEPTOR_H
 #define VC_RPC_INTERCEPTOR_H
 
@@ -66,6 +66,11 @@ struct vc_interception {
  * vc_channel_intercept() and vc_server_intercept(). */
 enum vc_status vc__interceptors_add(struct vc__interceptors **chain,
                                     const struct vc_interceptor *interceptor);
+
+/* Makes *chain an empty chain, for the channel of a multicast group, whose calls
+ * go the way of those with interceptors (vc__publisher_open()). VC_OK, or
+ * VC_RESOURCE_EXHAUSTED  no memory */
+enum vc_status vc__interceptors_none(struct vc__interceptors **chain);
 
 /* Takes a reference: called when a stream or an asynchronous call of a channel
  * with interceptors is made (kept_new()). */

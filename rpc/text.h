@@ -8,9 +8,9 @@
  *
  * Called by: rpc/client/attempt.c (of_method), rpc/server/server_reply.c
  * (of_method), rpc/client/async.c (name_last), rpc/client/call.c (name_last),
- * rpc/client/stream_open.c (name_last), rpc/client/attempts.c (without_names),
- * rpc/client/stream_again.c (without_names), text.c (without_names), many files
- * (name). */
+ * rpc/client/publisher.c (name_last), rpc/client/stream_open.c (name_last),
+ * rpc/client/attempts.c (without_names), rpc/client/stream_again.c
+ * (without_names), text.c (without_names), many files (name). */
 #ifndef VC_RPC_TEXT_H
 #define VC_RPC_TEXT_H
 

@@ -151,14 +151,25 @@ struct vc__ear_ops {
      * hello, is valid until the function returns. */
     void (*request)(struct vc__ear *ear, const struct vc__incoming *in,
                     const void *data, size_t len);
-    /* The ear does not listen any more: its device was removed. */
+    /* The ear does not listen any more: its device was removed, or the group
+     * is lost. Nothing may be sent by it from now on. */
     void (*lost)(struct vc__ear *ear, const struct vc__error *why);
+    /* A datagram came for the group; data is valid until the function returns.
+     * NULL for ears that join no group. */
+    void (*datagram)(struct vc__ear *ear, const uint8_t *data, uint32_t len);
 };
 
 struct vc__ear_opts {
     /* For addresses: an IPv6 address takes no IPv4 clients, and
      * RDMA_OPTION_ID_REUSEADDR. */
     bool ipv6_only, reuse_address;
+
+    /* For a group: the ear sends, and receives nothing; the address of this
+     * machine to join from, or AF_UNSPEC; and how long to wait for that, where
+     * 0 means 2 s. */
+    bool publishes;
+    uint32_t timeout_ms;
+    struct sockaddr_storage source;
 
     /* Access to a socket of this host; other transports ignore it. */
     uint32_t mode;     /* permissions of its file */
@@ -200,6 +211,8 @@ struct vc__transport {
     bool named;         /* targets are SCHEME://NAME, of this process */
     bool local;         /* targets are SCHEME:NAME or SCHEME:///PATH */
     bool no_loopback;   /* its devices have no loopback addresses */
+    bool groups;        /* targets are multicast groups: it has no connections,
+                         * and its ears send and receive datagrams */
 
     int port_space; /* of rdma_cm; other transports have none */
 
@@ -326,6 +339,15 @@ struct vc__transport {
     uint16_t (*port)(const struct vc__ear *ear);
     /* Rejects a request. The holder of any engine. */
     void (*reject)(const struct vc__incoming *in, const void *data, size_t len);
+
+    /* Of a transport of groups, for an ear that publishes; others have NULL.
+     * Any thread, under a lock of the ear's owner; not after lost().
+     * datagram_max() returns the most bytes of a datagram. reserve() returns
+     * where to write the next one, NULL if the adapter has as many as it takes;
+     * without commit() it is not sent. commit() returns 0, or an errno. */
+    uint32_t (*datagram_max)(const struct vc__ear *ear);
+    uint8_t *(*datagram_reserve)(struct vc__ear *ear);
+    int (*datagram_commit)(struct vc__ear *ear, uint32_t len);
 };
 
 /* Returns the peer's address for people, valid as long as the wire; after an

@@ -20,7 +20,7 @@
 /* All transports of this build, ending with NULL. The first is RDMA, if this
  * was built with it. */
 extern const struct vc__transport *const vc__transports[];
-#define VC__TRANSPORTS_MAX 6
+#define VC__TRANSPORTS_MAX 7
 
 /* Returns the transport of this scheme, of `len` letters; NULL if this build
  * has none. Called when a target or a list of transports is read, and to find

@@ -28,8 +28,8 @@ fail_target(const char *text, const char *why)
 {
     return vc__fail(VC_INVALID_ARGUMENT,
                     "target \"%.100s\": %s; write vc://HOST:PORT, "
-                    "rdma://HOST:PORT, rdma+ib://HOST:PORT, tcp://HOST:PORT "
-                    "(an IPv6 address as "
+                    "rdma://HOST:PORT, rdma+ib://HOST:PORT, "
+                    "rdma+mc://GROUP:PORT, tcp://HOST:PORT (an IPv6 address as "
                     "[::1]), shm:NAME, shm:///PATH or inproc://NAME; a client "
                     "also list:TARGET,..., file:///PATH, dns:///NAME:PORT, or "
                     "a scheme of vc_resolver_register()",
@@ -42,7 +42,7 @@ static enum vc_status
 fail_scheme(const char *text)
 {
 #ifdef VC_WITHOUT_RDMA
-    if (strncmp(text, "rdma:", 5) == 0 || strncmp(text, "rdma+ib:", 8) == 0)
+    if (strncmp(text, "rdma:", 5) == 0 || strncmp(text, "rdma+", 5) == 0)
         return fail_target(text, "this library was built without RDMA "
                                  "(configure --without-rdma)");
 #endif
@@ -226,6 +226,15 @@ vc__target_reaches(const struct vc__transport *transport,
 {
     char text[VC__ADDR_TEXT];
 
+    if (transport->groups &&
+        (!vc__addr_is_group((const struct sockaddr *)addr) ||
+         vc__addr_port(addr) == 0))
+        return vc__fail(
+            VC_INVALID_ARGUMENT,
+            "cannot %s %s: rdma+mc:// needs a multicast group with a port that "
+            "is not 0, as 239.1.2.3:7000 or [ff15::77]:7000 (groups are "
+            "224.0.0.0/4 and ff00::/8)",
+            what, vc__addr_text((const struct sockaddr *)addr, text));
     if (!transport->no_loopback ||
         !vc__addr_is_loopback((const struct sockaddr *)addr))
         return VC_OK;

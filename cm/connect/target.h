@@ -7,12 +7,10 @@
  * Pools, links, resolvers of the library, and servers that redirect a client
  * call them on the holder.
  *
- * Called by: addresses.c (parse), rpc/balance/near.c (parse), rpc/probe.c
- * (parse, lookup, reaches), rpc/server/redirect.c (parse, reaches),
- * rpc/server/server_listen.c (parse, reaches), cm/link/link_connect.c
- * (reaches), rpc/balance/target_opts.c (reaches, address_parse),
+ * Called by: rpc/probe.c (lookup), rpc/balance/target_opts.c (address_parse),
+ * rpc/client/publisher.c (address_parse), rpc/server/server.c (address_parse),
  * cm/pool/pool_lookup.c (lookup_start, lookup_cancel, lookup_free), target.c
- * (lookup_free), many files (text, numeric). */
+ * (lookup_free), many files (parse, text, numeric, reaches). */
 #ifndef VC_CM_TARGET_H
 #define VC_CM_TARGET_H
 
@@ -35,8 +33,8 @@ struct vc__target {
                         this is the first (cm/connect/addresses.h); or NULL */
 };
 
-/* Parses "vc://HOST:PORT", "rdma://HOST:PORT", "rdma+ib://HOST:PORT" or
- * "tcp://HOST:PORT", with "[IPV6]" as HOST. "inproc://NAME" gives a host
+/* Parses "vc://HOST:PORT", "rdma://HOST:PORT", "rdma+ib://HOST:PORT",
+ * "rdma+mc://GROUP:PORT" or "tcp://HOST:PORT", with "[IPV6]" as HOST. "inproc://NAME" gives a host
  * without a port; so do "shm:///PATH" (host "/PATH") and "shm:NAME" (host
  * "@NAME"). text may be NULL, which is malformed. Called for what a program or
  * resolver names: targets, addresses, redirects, and where a server listens.
@@ -73,7 +71,8 @@ int vc__target_lookup(const struct vc__target *target, struct vc__addrs *addrs);
  * for each link that connects. VC_OK, or
  * VC_INVALID_ARGUMENT  the transport has no loopback and this is a loopback
  *                      address: rdma_cm would take it for all addresses of
- *                      all devices */
+ *                      all devices; or the transport is one of multicast groups
+ *                      and this is no group, or has no port */
 enum vc_status vc__target_reaches(const struct vc__transport *transport,
                                   const struct sockaddr_storage *addr,
                                   const char *what);

@@ -13,7 +13,7 @@
 
 const struct vc__transport *const vc__transports[] = {
 #ifndef VC_WITHOUT_RDMA
-    &vc__rdma,   &vc__rdma_ib, &vc__rdma_ud,
+    &vc__rdma,   &vc__rdma_ib, &vc__rdma_ud, &vc__rdma_mc,
 #endif
     &vc__inproc, &vc__tcp,     &vc__shm,     NULL};
 

@@ -104,8 +104,18 @@ on_lost(struct vc__ear *ear, const struct vc__error *why)
     l->lost(l, why);
 }
 
+/* Called by the ear of a group, on the holder, for each datagram. */
+static void
+listener_on_datagram(struct vc__ear *ear, const uint8_t *data, uint32_t len)
+{
+    struct vc__listener *l = ear->owner;
+
+    l->datagram(l, data, len);
+}
+
 static const struct vc__ear_ops ear_ops = {.request = listener_on_request,
-                                           .lost = on_lost};
+                                           .lost = on_lost,
+                                           .datagram = listener_on_datagram};
 
 enum vc_status
 vc__listener_open(struct vc__listener *l, struct vc__cm *cm,

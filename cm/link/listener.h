@@ -5,10 +5,10 @@
  * bad ones; no memory is allocated before a hello was found good. The holder of
  * the engine only, except vc__listener_open() and vc__listener_port().
  *
- * Called by: rpc/server/relisten.c (open, close), rpc/server/server_listen.c
- * (open, close, port), rpc/server/listening.c (port), listener.c (reject_with,
- * reject), rpc/server/server.c (reject_with), rpc/server/server_link.c
- * (reject). */
+ * Called by: rpc/client/publisher.c (open, close), rpc/server/relisten.c (open,
+ * close), rpc/server/server_listen.c (open, close, port),
+ * rpc/server/listening.c (port), listener.c (reject_with, reject),
+ * rpc/server/server.c (reject_with), rpc/server/server_link.c (reject). */
 #ifndef VC_CM_LISTENER_H
 #define VC_CM_LISTENER_H
 
@@ -25,6 +25,9 @@ struct vc__listener {
     /* The listener has stopped, for this reason. The owner may close it, but
      * not inside this callback, and open it again. */
     void (*lost)(struct vc__listener *l, const struct vc__error *why);
+    /* At a multicast group: a datagram came. Only a member of a group needs
+     * it. */
+    void (*datagram)(struct vc__listener *l, const uint8_t *data, uint32_t len);
 };
 
 /* Listens at an address of this transport. opts is copied, but its group must

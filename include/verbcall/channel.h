@@ -214,6 +214,11 @@ struct vc_channel_opts {
  *   loopback address, as RDMA reaches none.
  * - "rdma+ib://HOST:PORT": a server that listens there, in the port space
  *   RDMA_PS_IB of rdma_create_id(3) instead of RDMA_PS_TCP; else as rdma://.
+ * - "rdma+mc://GROUP:PORT": all servers that listen at this multicast group, for
+ *   one-way calls only: see verbcall/multicast.h. The function joins the group,
+ *   and waits up to connect_timeout_ms for that; then it fails with
+ *   VC_UNAVAILABLE, or VC_PERMISSION_DENIED for a device that this user may not
+ *   open. Options about servers and connections are refused.
  * - "tcp://HOST:PORT": the same over TCP.
  * - "shm:NAME" or "shm:///PATH": a process of this host, through shared memory
  *   (at a NAME, of this user or of root: any user may take a free one).

@@ -239,7 +239,22 @@ struct vc_runtime;
     X(keepalive_left_out, COUNTER, NUMBER,                                     \
       "probes left out: the path may drop empty packets, no credit left")      \
     X(keepalive_empties_lost, COUNTER, NUMBER,                                 \
-      "paths that seem to drop empty packets: one broke a connection")
+      "paths that seem to drop empty packets: one broke a connection")         \
+    X(multicast_sent, COUNTER, NUMBER, "datagrams published to groups")        \
+    X(multicast_received, COUNTER, NUMBER,                                     \
+      "datagrams of publishers that members of groups received")               \
+    X(multicast_lost, GAUGE, NUMBER,                                           \
+      "datagrams of publishers that are missing, by their numbers")            \
+    X(multicast_late, COUNTER, NUMBER,                                         \
+      "of multicast_received: overtaken by others")                            \
+    X(multicast_duplicates, COUNTER, NUMBER,                                   \
+      "datagrams dropped: received before, or too old to tell")                \
+    X(multicast_foreign, COUNTER, NUMBER,                                      \
+      "datagrams dropped: not of Verbcall, damaged, or of another port")       \
+    X(multicast_unknown, COUNTER, NUMBER,                                      \
+      "of multicast_received: of no one-way method that is served")            \
+    X(multicast_refused, COUNTER, NUMBER,                                      \
+      "datagrams dropped: the server drains, is busy or lacks memory")
 
 struct vc_counters {
     size_t size; /* set by VC_COUNTERS_INIT, so that the struct can grow */

@@ -212,6 +212,13 @@ struct vc_server_opts {
      * reject counts in rejects_limit. Default 0: whatever clients offer. */
     size_t client_max_message;
     uint32_t client_packets;
+
+    /* Numeric address of this machine, of an RDMA device, from which the server
+     * joins the groups of rdma+mc:// targets (verbcall/multicast.h), as
+     * "10.9.0.1"; copied. Default: that to which the routing table leads for
+     * the group; a machine without a default route needs this option, or a
+     * route to the group. */
+    const char *multicast_address;
 };
 
 #define VC_SCHEMA_WARN   1u
@@ -313,6 +320,9 @@ VC_API enum vc_status vc_server_load_set(struct vc_server *server,
  *   rdma_create_id(3), whose ports are others than those of rdma://. For hosts
  *   where the ports of RDMA_PS_TCP are used up or not to be used. An address is
  *   an IP address there, too.
+ * - "rdma+mc://GROUP:PORT": joins a multicast group over RDMA, and runs the
+ *   one-way calls that are published there: see verbcall/multicast.h. PORT is
+ *   not 0. It waits up to 2 s for that.
  * - "tcp://ADDRESS:PORT": the same over TCP. A connection without the hello of
  *   a client within 2 s is closed. When more than 256 wait for theirs, the one
  *   that has waited longest is closed. Both are counted in hellos_missed.

@@ -15,6 +15,7 @@
 #include <verbcall/load.h>
 #include <verbcall/log.h>
 #include <verbcall/metadata.h>
+#include <verbcall/multicast.h>
 #include <verbcall/outlier.h>
 #include <verbcall/policy.h>
 #include <verbcall/probe.h>

@@ -18,8 +18,9 @@
 #define SCHEME_MAX 15u
 
 /* What vc_channel_open() reads itself. */
-static const char *const own_schemes[] = {
-    "vc", "rdma", "tcp", "shm", "list", "inproc", "rdma+ib", "rdma+ud"};
+static const char *const own_schemes[] = {"vc",      "rdma",    "tcp",
+                                          "shm",     "list",    "inproc",
+                                          "rdma+ib", "rdma+mc", "rdma+ud"};
 
 /* The modules that the library loads: no scheme loads any other. */
 static const struct {

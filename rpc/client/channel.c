@@ -23,6 +23,7 @@
 #include "rpc/client/channel_config.h"
 #include "rpc/client/method_config.h"
 #include "rpc/client/pick_facts.h"
+#include "rpc/client/publisher.h"
 #include "rpc/client/service_config.h"
 #include "rpc/codec/codec.h"
 #include "rpc/interceptor.h"
@@ -138,8 +139,8 @@ balance_opts_take(struct vc_channel *c, const struct vc_channel_opts *opts,
                : vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
 }
 
-/* For vc_channel_open(): opens the servers of the target, or its resolver.
- * After an error nothing of them is open. */
+/* For vc_channel_open(): opens the servers of the target, or its resolver, or
+ * joins its multicast group. After an error nothing of them is open. */
 static enum vc_status
 servers_open(struct vc_channel *c, const char *target,
              const struct vc_channel_opts *opts,
@@ -148,8 +149,11 @@ servers_open(struct vc_channel *c, const char *target,
     struct vc__servers *sv = &c->servers;
     const struct vc_resolver_type *type;
     struct vc__target_opts common;
-    enum vc_status status = vc__target_opts_take(&common, opts);
+    enum vc_status status;
 
+    if (vc__publisher_names(target))
+        return vc__publisher_open(c, target, opts);
+    status = vc__target_opts_take(&common, opts);
     if (status == VC_OK)
         status = vc__resolver_type_find(&type, target);
     if (status != VC_OK)
@@ -176,6 +180,8 @@ judges_begin(struct vc_channel *c, const struct judges *judges)
 {
     struct vc__servers *sv = &c->servers;
 
+    if (c->publisher != NULL)
+        return true;
     return vc__ejections_begin(sv, &judges->outlier) &&
            (sv->changes != NULL || sv->only != NULL ||
             vc__loads_begin(sv, &judges->load, false));
@@ -261,6 +267,7 @@ vc_channel_open(struct vc_runtime *runtime, const char *target,
         status = vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
     }
     if (status != VC_OK) {
+        vc__interceptors_put(c->interceptors);
         channel_free(c);
         return status;
     }
@@ -278,8 +285,10 @@ vc_channel_connect(struct vc_channel *channel, const struct vc_service *service)
     if (!vc__good(channel, VC__CHANNEL))
         return vc__bad(channel, VC__CHANNEL);
     vc__channel_enter(channel);
-    status = vc__servers_connect(&channel->servers, service, channel,
-                                 &channel->closing);
+    status = channel->publisher != NULL
+                 ? vc__publisher_up(channel->publisher)
+                 : vc__servers_connect(&channel->servers, service, channel,
+                                       &channel->closing);
     vc__channel_leave(channel);
     return status;
 }
@@ -290,10 +299,23 @@ vc_channel_describe(const struct vc_channel *channel, char *text, size_t size)
     size_t len, used;
 
     vc__must(channel, VC__CHANNEL);
+    if (channel->publisher != NULL)
+        return vc__publisher_describe(channel->publisher, text, size);
     len = vc__servers_describe(&channel->servers, text, size);
     used = len < size ? len : size;
     return len + vc__channel_config_describe(
                      channel, size == 0 ? text : text + used, size - used);
+}
+
+/* For vc_channel_close(): ends what goes on in the channel of servers, so that
+ * all of its users leave. */
+static void
+servers_break(struct vc_channel *channel)
+{
+    vc__servers_shut(&channel->servers);
+    vc__channel_config_shut(channel);
+    vc__retry_waits_break(&channel->retry_waits);
+    vc__servers_cancel(&channel->servers, channel);
 }
 
 enum vc_status
@@ -313,16 +335,17 @@ vc_channel_close(struct vc_channel *channel)
      * either vc__subchannel_cancel() sees a client that is being added, or
      * client_add() sees `closing`. */
     atomic_store(&channel->closing, true);
-    vc__servers_shut(&channel->servers);
-    vc__channel_config_shut(channel);
-    vc__retry_waits_break(&channel->retry_waits);
-    vc__servers_cancel(&channel->servers, channel);
+    if (channel->publisher == NULL)
+        servers_break(channel);
     vc__asyncs_await(channel);
     /* What the other users waited for has ended by now, so they leave at
      * once. */
     vc__channel_leave(channel);
     vc__waiter_await(&channel->unused);
-    vc__servers_close(&channel->servers);
+    if (channel->publisher != NULL)
+        vc__publisher_close(channel->publisher);
+    else
+        vc__servers_close(&channel->servers);
     vc__interceptors_put(channel->interceptors);
     atomic_fetch_sub(&channel->runtime->users, 1);
     channel_free(channel);

@@ -25,6 +25,7 @@
 #include "transport/core/waiter.h"
 
 struct vc__channel_config;
+struct vc__publisher;
 struct vc__config;
 
 struct vc_channel {
@@ -37,6 +38,8 @@ struct vc_channel {
     struct vc__client_opts client_opts;
     size_t reply_memory;
     struct vc__interceptors *interceptors; /* NULL: none */
+    struct vc__publisher *publisher; /* of a multicast group, then there are no
+                                      * servers; NULL: there are */
 
     /* rpc/client/method_config.h: the service config in force, under RCU;
      * NULL: none. And where it comes from; NULL: from nowhere. */

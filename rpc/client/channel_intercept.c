@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "rpc/client/method_config.h"
+#include "rpc/client/publisher.h"
 #include "rpc/client/result.h"
 #include "rpc/codec/outgoing.h"
 
@@ -47,20 +48,22 @@ vc__channel_intercept_request(struct vc_interception *i, const void *request)
 }
 
 /* Makes the call, for call_lead(), and reports its request and its reply.
- * Returns as vc__channel_call(). The caller's thread. */
+ * Returns as vc__channel_call(), or as vc__publish() for a multicast group. The caller's thread. */
 static enum vc_status
 channel_intercept_call_pass(struct vc_interception *i,
                             struct vc_channel *channel, const void *request,
                             void **reply)
 {
+    const unsigned method = (unsigned)(i->method - i->service->methods);
     void *message = NULL;
     enum vc_status status;
 
     vc__channel_intercept_request(i, request);
     i->opts->timeout_ms = channel_intercept_ms_left(i);
-    status = vc__channel_call(channel, i->service,
-                              (unsigned)(i->method - i->service->methods),
-                              request, i->opts, &message);
+    status = channel->publisher != NULL
+                 ? vc__publish(channel, i->service, method, request, i->opts)
+                 : vc__channel_call(channel, i->service, method, request,
+                                    i->opts, &message);
     if (status == VC_OK && message != NULL) {
         vc__interception_message(i, VC_MESSAGE_REPLY, message);
         *reply = message;
@@ -215,8 +218,11 @@ vc__channel_intercept_open(struct vc_channel *channel,
                            const struct vc_call_opts *opts,
                            struct vc_interception **i)
 {
-    struct kept *k = kept_new(channel, service, method, opts);
+    struct kept *k;
 
+    if (channel->publisher != NULL)
+        return vc__publisher_refuse(service, method, "a stream");
+    k = kept_new(channel, service, method, opts);
     if (k == NULL)
         return vc__error_last()->status;
     return kept_start(k, i);
@@ -228,8 +234,11 @@ vc__channel_intercept_begin(struct vc_channel *channel,
                             const struct vc_call_opts *opts,
                             struct vc_interception **i)
 {
-    struct kept *k = kept_new(channel, service, method, opts);
+    struct kept *k;
 
+    if (channel->publisher != NULL)
+        return vc__publisher_refuse(service, method, "an asynchronous call");
+    k = kept_new(channel, service, method, opts);
     if (k == NULL)
         return vc__error_last()->status;
     if (k->opts.result == NULL)

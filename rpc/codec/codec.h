@@ -7,10 +7,10 @@
  * Called by: outgoing.c (measure, pack), outgoing.h (measure),
  * rpc/protobuf_c/protobuf_c_server.c (measure, unpack),
  * rpc/server/server_reply.c (measure, pack, reply_fits), rpc/client/attempt.c
- * (pack, unpack, reply_fits), rpc/stream/stream_send.c (pack),
- * rpc/client/stream_reply.c (unpack), rpc/server/server_begin.c (unpack),
- * rpc/stream/stream.c (unpack), rpc/client/channel.c (memory),
- * rpc/server/server.c (memory). */
+ * (pack, unpack, reply_fits), rpc/client/publisher.c (pack),
+ * rpc/stream/stream_send.c (pack), rpc/client/stream_reply.c (unpack),
+ * rpc/server/server_begin.c (unpack), rpc/stream/stream.c (unpack),
+ * rpc/client/channel.c (memory), rpc/server/server.c (memory). */
 #ifndef VC_RPC_CODEC_H
 #define VC_RPC_CODEC_H
 

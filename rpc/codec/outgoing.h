@@ -7,8 +7,9 @@
  *
  * Called by: outgoing.c (is_of, check), rpc/server/server_reply.c (is_of,
  * check), rpc/client/attempt.c (fits, measure), rpc/client/channel_intercept.c
- * (fits), rpc/stream/stream_send.c (fits, measure), rpc/client/stream_open.c
- * (measure, pack), rpc/protobuf_c/protobuf_c_server.c (pack). */
+ * (fits), rpc/stream/stream_send.c (fits, measure), rpc/client/publisher.c
+ * (measure), rpc/client/stream_open.c (measure, pack),
+ * rpc/protobuf_c/protobuf_c_server.c (pack). */
 #ifndef VC_RPC_OUTGOING_H
 #define VC_RPC_OUTGOING_H
 

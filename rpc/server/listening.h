@@ -12,6 +12,8 @@
 #include "cm/link/listener.h"
 #include "rpc/server/server.h"
 
+struct vc__multicast_member;
+
 /* An address listened on, by one transport; or to be listened on again. The
  * server's, once it is in its list; engine 0 frees it. */
 struct vc__listening {
@@ -21,6 +23,9 @@ struct vc__listening {
     struct vc__listening *next;   /* the server's lock */
     struct sockaddr_storage addr; /* with the actual port, once listed */
     bool listed;                  /* the server's lock: true when in the list */
+    struct vc__multicast_member
+        *member; /* engine 0: calls of a multicast group;
+                                          * NULL: none came yet */
 
     /* See rpc/server/relisten.h. */
     bool lost;            /* the server's lock: true while it does not listen */

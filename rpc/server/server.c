@@ -352,6 +352,7 @@ vc_server_new(struct vc_runtime *runtime,
     struct vc__redirect redirect;
     struct vc__choice choice;
     struct vc__wire_opts wire;
+    struct sockaddr_storage source = {.ss_family = AF_UNSPEC};
     struct vc_server *s;
     enum vc_status status;
 
@@ -362,6 +363,8 @@ vc_server_new(struct vc_runtime *runtime,
         status = vc__rdma_opts_take(&wire, opts.rdma);
     if (status == VC_OK)
         status = vc__redirect_init(&redirect, &opts);
+    if (status == VC_OK && opts.multicast_address != NULL)
+        status = vc__address_parse(&source, opts.multicast_address);
     if (status == VC_OK)
         status = vc__choice_make(&choice, "vc_server_opts.transports",
                                  opts.transports, vc__choice_allowed());
@@ -384,6 +387,7 @@ vc_server_new(struct vc_runtime *runtime,
     vc__waiter_init(&s->no_ops);
     s->choice = choice;
     s->wire_opts = wire;
+    s->ear_opts.source = source;
     if (!server_fill(s, &opts)) {
         vc__server_destroy(s);
         return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");

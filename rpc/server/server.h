@@ -10,6 +10,7 @@
 #ifndef VC_RPC_SERVER_H
 #define VC_RPC_SERVER_H
 
+#include <verbcall/multicast.h>
 #include <verbcall/server.h>
 
 #include "cm/connect/admission.h"
@@ -81,6 +82,8 @@ struct vc_server {
     struct vc__interceptors *interceptors; /* NULL: none */
     void (*on_overload)(bool sheds, const char *line, void *arg);
     void *overload_arg;
+    vc_multicast_lost *multicast_lost; /* set before it listens */
+    void *multicast_arg;
     struct vc__server_load *load; /* NULL: replies have no load reports */
 
     struct vc__redirect redirect;

@@ -134,7 +134,7 @@ method_find(struct vc_call *call, const char **fault)
 }
 
 /* Without memory for a call there is none for an answer: the session forgets
- * the call, and the link is closed. Called by vc__call_begin() and
+ * the call, and the link is closed, if there is one. Called by vc__call_begin() and
  * refused_take(). */
 static void
 call_starve(const struct vc__call_site *site)
@@ -142,8 +142,9 @@ call_starve(const struct vc__call_site *site)
     struct vc__server_link *sl = site->session->link;
 
     vc__server_session_skip(site->session, site->slot);
-    vc__link_close(&sl->link, VC_RESOURCE_EXHAUSTED,
-                   "the server has no memory for a call");
+    if (!sl->is_group)
+        vc__link_close(&sl->link, VC_RESOURCE_EXHAUSTED,
+                       "the server has no memory for a call");
 }
 
 /* Unpacks the request into the call's arena; does nothing if the client

@@ -5,7 +5,8 @@
  * the engine only, in rpc/server.
  *
  * Called by: server_arrival.c (server_count_arriving), server_session.c
- * (server_slot_set), many files (server_count). */
+ * (server_slot_set), server_session_open.c (server_slot_set), many files
+ * (server_count). */
 #ifndef VC_RPC_SERVER_COUNTS_H
 #define VC_RPC_SERVER_COUNTS_H
 

@@ -5,8 +5,9 @@
  * The holder of the engine only, unless a comment says otherwise.
  *
  * Called by: server_session.c (call_begin, call_refuse, call_refuse_lost),
- * server_begin.c (call_came), server_handler.c (call_method, call_finish),
- * server_intercept.c (call_method), stream_server.c (call_finish). */
+ * server_session_open.c (call_begin), server_begin.c (call_came),
+ * server_handler.c (call_method, call_finish), server_intercept.c
+ * (call_method), stream_server.c (call_finish). */
 #ifndef VC_RPC_SERVER_HANDLER_H
 #define VC_RPC_SERVER_HANDLER_H
 

@@ -5,9 +5,10 @@
  * are bound to it. The holder of the engine only.
  *
  * Called by: server_call.c (origin_get, origin_put), server_link.c (origin_put,
- * server_breach, goaway), server_arrival.c (server_breach), server_session.c
- * (server_breach), server_session_open.c (server_breach), stream_server.c
- * (server_breach), drain.c (goaway), server.c (accept). */
+ * server_breach, goaway), server_multicast.c (origin_put), server_arrival.c
+ * (server_breach), server_session.c (server_breach), server_session_open.c
+ * (server_breach), stream_server.c (server_breach), drain.c (goaway), server.c
+ * (accept). */
 #ifndef VC_RPC_SERVER_LINK_H
 #define VC_RPC_SERVER_LINK_H
 
@@ -55,6 +56,9 @@ struct vc__server_link {
     struct cds_list_head sessions; /* bound to this link */
     bool trusted;                  /* a first frame, or a PING, was valid */
     bool goaway_sent;
+    /* True for the calls of a multicast group (rpc/server/server_multicast.h):
+     * then only part, peer and origin are used, and there is no wire. */
+    bool is_group;
 };
 
 /* A connection request and its hello, which may become a link. */

@@ -25,6 +25,7 @@
 #include "rpc/runtime.h"
 #include "rpc/server/relisten.h"
 #include "rpc/server/server_log.h"
+#include "rpc/server/server_multicast.h"
 #include "transport/core/words.h"
 
 /* Returns the CM of engine 0, which has the listeners. Called by
@@ -41,7 +42,10 @@ static void
 listening_add(struct vc__listening *l)
 {
     vc__listening_log(l, "");
-    vc__addr_port_set(&l->addr, vc__listener_port(&l->listener));
+    /* The port of a group is that of the target, and the holder of engine 0 may
+     * read it already. */
+    if (!l->transport->groups)
+        vc__addr_port_set(&l->addr, vc__listener_port(&l->listener));
     vc__listening_list(l);
 }
 
@@ -62,6 +66,7 @@ listening_new(struct vc_server *server, const struct vc__transport *transport,
     l->addr = *addr;
     l->listener.request = vc__server_on_request;
     l->listener.lost = vc__relisten_lost;
+    l->listener.datagram = vc__multicast_take;
     return l;
 }
 
@@ -247,6 +252,7 @@ server_listen_deafen(struct vc_server *server,
     while ((l = listening_take(server, only)) != NULL) {
         vc__relisten_stop(l);
         vc__listener_close(&l->listener);
+        vc__multicast_member_free(l->member);
         free(l);
     }
 }

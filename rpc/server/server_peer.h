@@ -10,10 +10,10 @@
  * thread may call.
  *
  * Called by: server_link.c (find, agrees, new, join, leave, unless_used),
- * server.c (part), server_session.c (release), server_reply.c (message_max),
- * stream_server.c (message_max), server_peer.c (may_have),
- * server_session_open.c (may_have, seat), server_close.c (server_peers_forget).
- */
+ * server_multicast.c (new, join, leave), server.c (part), server_session.c
+ * (release), server_session_open.c (release, may_have, seat), server_reply.c
+ * (message_max), stream_server.c (message_max), server_peer.c (may_have),
+ * server_close.c (server_peers_forget). */
 #ifndef VC_RPC_SERVER_PEER_H
 #define VC_RPC_SERVER_PEER_H
 

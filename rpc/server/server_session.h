@@ -11,9 +11,10 @@
  * Called by: server_peer.c (server_sessions_free, close), server_link.c (open,
  * call, data, cancel, leave, stream, unbind), server_session.c (unbind, find,
  * server_message_whole, free), server_session_open.c (unbind, close, free,
- * server_seat_is_older), server_reply.c (reply, sent), server_deadline.c
- * (overdue), server_begin.c (skip, renew), server_handler.c (skip),
- * stream_server.c (find). */
+ * server_seat_is_older), server_multicast.c (group_open, group_end,
+ * group_call), server_reply.c (reply, sent), server_deadline.c (overdue),
+ * server_begin.c (skip, renew), server_handler.c (skip), stream_server.c
+ * (find). */
 #ifndef VC_RPC_SERVER_SESSION_H
 #define VC_RPC_SERVER_SESSION_H
 
@@ -103,6 +104,25 @@ void vc__server_session_unbind(struct vc__server_session *s);
  * vc__server_session_leave() for a CLOSE, and by peer_forget()
  * (rpc/server/server_peer.c). */
 void vc__server_session_close(struct vc__server_session *s);
+
+/* --- calls of a multicast group ------------------------------------------- */
+
+/* Makes a session for the calls of one service that come by datagrams: it has
+ * `slots` slots, and no seat. The frame is an OPEN of that service. It counts as
+ * closed, so that no reply is sent, but stays until group_end(). NULL without
+ * memory. Called by member_session() (rpc/server/server_multicast.c), as the
+ * next two. */
+struct vc__server_session *
+vc__server_session_group_open(struct vc__server_link *sl,
+                              const struct vc__frame *f, uint16_t slots);
+/* Ends it: calls that wait are forgotten; it is freed with the last one that
+ * runs. */
+void vc__server_session_group_end(struct vc__server_session *s);
+/* Begins a call of this method, by its number at the server. False if each slot
+ * has one. */
+bool vc__server_session_group_call(struct vc__server_session *s,
+                                   uint16_t method, const uint8_t *body,
+                                   uint32_t len);
 
 /* --- for calls ---------------------------------------------------------- */
 

@@ -2,12 +2,13 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * OPEN and CLOSE: opens sessions, binds them to a link, and answers when a
- * client closes one. The holder of the engine only. See
+ * client closes one. Also sessions of multicast groups, which have neither. The holder of the engine only. See
  * rpc/server/server_session.h. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "rpc/server/server_counts.h"
+#include "rpc/server/server_handler.h"
 #include "rpc/server/server_link.h"
 #include "rpc/server/server_log.h"
 #include "rpc/server/server_session.h"
@@ -41,8 +42,8 @@ sessions_make(struct vc__server_peer *peer)
     return true;
 }
 
-/* Takes a spare session, zeroed; NULL without memory. Called by
- * session_new(). */
+/* Takes a spare session, zeroed; NULL without memory. Called by session_new()
+ * and vc__server_session_group_open(). */
 static struct vc__server_session *
 server_session_open_take(struct vc__server_peer *peer)
 {
@@ -160,6 +161,66 @@ session_new(struct vc__server_link *sl, struct vc__server_seat *seat,
     vc__server_count(s, VC__COUNT_sessions_server_opened, 1);
     if (s->opened->verdict != VC__SCHEMA_TAKEN)
         schema_tell(sl, s);
+    return true;
+}
+
+struct vc__server_session *
+vc__server_session_group_open(struct vc__server_link *sl,
+                              const struct vc__frame *f, uint16_t slots)
+{
+    struct vc__server_session *s = server_session_open_take(sl->peer);
+
+    if (s == NULL)
+        return NULL;
+    s->peer = sl->peer;
+    s->link = sl;
+    s->slots = calloc(slots, sizeof *s->slots);
+    s->opened =
+        s->slots == NULL
+            ? NULL
+            : vc__opened_get(&sl->peer->opened, &sl->part->server->services, f);
+    if (s->opened == NULL) {
+        free(s->slots);
+        cds_list_add(&s->node, &sl->peer->spare);
+        return NULL;
+    }
+    s->n_slots = slots;
+    s->closed = true;
+    s->n_calls = 1; /* dropped by vc__server_session_group_end() */
+    s->peer->n_calls++;
+    cds_list_add(&s->node, &sl->part->orphans);
+    return s;
+}
+
+void
+vc__server_session_group_end(struct vc__server_session *s)
+{
+    struct vc__server_peer *peer = s->peer;
+
+    s->link = NULL;
+    if (--s->n_calls == 0) {
+        cds_list_del(&s->node);
+        vc__server_session_free(s);
+    }
+    vc__server_peer_release(peer);
+}
+
+bool
+vc__server_session_group_call(struct vc__server_session *s, uint16_t method,
+                              const uint8_t *body, uint32_t len)
+{
+    struct vc__call_site site = {
+        .session = s, .method = method, .due = VC__FOREVER};
+
+    while (site.slot < s->n_slots && s->slots[site.slot].state != VC__SLOT_FREE)
+        site.slot++;
+    if (site.slot == s->n_slots)
+        return false;
+    vc__server_slot_set(s, &s->slots[site.slot], VC__SLOT_RUNNING);
+    s->n_calls++;
+    s->peer->n_calls++;
+    vc__server_count(s, VC__COUNT_calls_received, 1);
+    vc__call_begin(&site, body, len);
     return true;
 }
 

@@ -54,7 +54,7 @@ entry_match(struct cds_lfht_node *node, const void *arg)
            memcmp(e->service->name, key->name, key->len) == 0;
 }
 
-/* Called within a read-side critical section, by vc__services_get(),
+/* Called within a read-side critical section, by service_entry_get(),
  * vc__services_has() and vc__services_remove(). Returns the entry of this key,
  * without a reference: it is valid in that section. NULL if there is none. */
 static struct vc__service_entry *
@@ -68,20 +68,37 @@ service_entry_find(struct vc__services *t, const struct key *key)
     return node == NULL ? NULL : entry_of(node);
 }
 
-struct vc__service_entry *
-vc__services_get(struct vc__services *t, const char *name, size_t len)
+/* Returns the entry of this key with a reference, or NULL. Called by
+ * vc__services_get() and vc__services_get_id(). */
+static struct vc__service_entry *
+service_entry_get(struct vc__services *t, const struct key *key)
 {
-    const struct key key = {name, len, vc__service_id(name, len)};
     struct vc__service_entry *e;
 
     rcu_read_lock();
-    e = service_entry_find(t, &key);
+    e = service_entry_find(t, key);
     /* The table drops its own reference only after a grace period, so the count
      * is not 0 here. */
     if (e != NULL)
         atomic_fetch_add_explicit(&e->refs, 1, memory_order_relaxed);
     rcu_read_unlock();
     return e;
+}
+
+struct vc__service_entry *
+vc__services_get(struct vc__services *t, const char *name, size_t len)
+{
+    const struct key key = {name, len, vc__service_id(name, len)};
+
+    return service_entry_get(t, &key);
+}
+
+struct vc__service_entry *
+vc__services_get_id(struct vc__services *t, uint64_t id)
+{
+    const struct key key = {NULL, 0, id};
+
+    return service_entry_get(t, &key);
 }
 
 bool

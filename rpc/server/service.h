@@ -10,9 +10,10 @@
  *
  * Called by: server.c (services_init, services_fini, services_add,
  * services_remove, services_has), rpc/protobuf_c/protobuf_c_server.c
- * (services_add, put), method_map.c (services_get, put), server_limit.c
- * (services_get, put), rpc/services/reflection.c (services_get, put,
- * services_each), service.c (put, id), server_link.c (services_has). */
+ * (services_add), method_map.c (services_get), server_limit.c (services_get),
+ * rpc/services/reflection.c (services_get, services_each), server_multicast.c
+ * (services_get_id), server_link.c (services_has), service.c (id), many files
+ * (put). */
 #ifndef VC_RPC_SERVICE_H
 #define VC_RPC_SERVICE_H
 
@@ -96,6 +97,10 @@ enum vc_status vc__services_remove(struct vc__services *t, const char *name);
  * reflection service in its handler. */
 struct vc__service_entry *vc__services_get(struct vc__services *t,
                                            const char *name, size_t len);
+/* The same by the service's id. Called on the holder for a multicast datagram of
+ * a service that no earlier one named (rpc/server/server_multicast.c). */
+struct vc__service_entry *vc__services_get_id(struct vc__services *t,
+                                              uint64_t id);
 /* Drops a reference: the table's, that of a session (vc__opened_put()), or one
  * that a caller took. The last one frees the entry. NULL is allowed. */
 void vc__service_put(struct vc__service_entry *e);

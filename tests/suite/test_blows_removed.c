@@ -4,12 +4,16 @@
  * After a device is removed on a real kernel, a process that still runs, client
  * or server, keeps none of its objects. `rdma resource` lists none of its QPs,
  * CQs, SRQs, MRs and PDs within a second of RDMA_CM_EVENT_DEVICE_REMOVAL. This
- * process only coordinates: both ends are its children. */
+ * process only coordinates: both ends are its children. The members of a
+ * multicast group, and its publishers, join it again. */
+#include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "tests/suite/device.h"
+#include "tests/suite/features.vc.h"
 #include "tests/suite/fixture.h"
 #include "tests/suite/pace.h"
 #include "tests/suite/resources.h"
@@ -203,10 +207,124 @@ a_removed_device_is_left_with_nothing_within_a_second(void **state)
     ends_stop();
 }
 
+/* --- a multicast group ----------------------------------------------------- */
+
+#define GROUP_TARGET "rdma+mc://239.1.2.3:7000"
+
+/* Words of the board, in place of the above. */
+enum {
+    RUNS,   /* handlers of the member */
+    BEFORE, /* set to 1: a call came through */
+    LOST,   /* set to 1: a call has failed */
+    AGAIN,  /* set to 1: a call came through again */
+    DONE,   /* set to 1: end */
+};
+
+static pid_t group;
+
+static enum vc_status
+group_tell(struct vc_call *call, const Features__Order *order, void *arg)
+{
+    (void)call;
+    (void)order;
+    (void)arg;
+    fixture_tell(&fixture_board->words[RUNS]);
+    return VC_OK;
+}
+
+static void
+group_publish_until(struct vc_channel *channel, bool fails)
+{
+    const Features__Order order = FEATURES__ORDER__INIT;
+    atomic_uint *words = fixture_board->words;
+    unsigned runs = atomic_load(&words[RUNS]);
+    uint64_t due = fixture_ms() + 20000;
+
+    while ((features_work_tell(channel, &order, NULL) != VC_OK) != fails ||
+           (!fails && atomic_load(&words[RUNS]) == runs)) {
+        if (fixture_ms() > due)
+            fail_msg("%s", vc_error());
+        usleep(LOOK_US);
+    }
+}
+
+static void
+group_lives(struct vc_channel *channel)
+{
+    atomic_uint *words = fixture_board->words;
+
+    group_publish_until(channel, false);
+    fixture_tell(&words[BEFORE]);
+    group_publish_until(channel, true);
+    assert_int_equal(VC_UNAVAILABLE, vc_error_status());
+    assert_non_null(strstr(vc_error(), "239.1.2.3:7000"));
+    fixture_tell(&words[LOST]);
+    group_publish_until(channel, false);
+    fixture_tell(&words[AGAIN]);
+    fixture_await(&words[DONE], 1);
+}
+
+/* A member and a publisher in one process. */
+static int
+group_run(void *arg, int ready)
+{
+    static const struct features_work_methods methods = {.tell = group_tell};
+    const char *at = DEVICE_SECOND;
+    struct vc_runtime *runtime;
+    struct vc_channel *channel;
+    struct vc_server *member;
+
+    (void)arg;
+    assert_status(VC_OK, vc_runtime_new(NULL, &runtime));
+    assert_status(VC_OK, vc_server_new(runtime,
+                                       VC_SERVER_OPTS(.multicast_address = at),
+                                       &member));
+    assert_status(VC_OK, features_work_add(member, &methods, NULL));
+    assert_status(VC_OK, vc_server_listen(member, GROUP_TARGET));
+    assert_status(VC_OK, vc_channel_open(runtime, GROUP_TARGET,
+                                         VC_CHANNEL_OPTS(.bind_address = at),
+                                         &channel));
+    assert_int_equal(1, write(ready, "r", 1));
+    group_lives(channel);
+    vc_channel_close(channel);
+    vc_server_free(member);
+    vc_runtime_free(runtime);
+    return 0;
+}
+
+/* The second device of the guest: librdmacm keeps the last one of a machine open
+ * when it is removed. */
+static void
+a_group_is_joined_again_when_its_device_is_back(void **state)
+{
+    atomic_uint *words;
+    pid_t pid;
+
+    (void)state;
+    device_need_guest();
+    device_second_make();
+    fixture_board_make();
+    words = fixture_board->words;
+    group = fixture_fork(group_run, NULL);
+    fixture_await(&words[BEFORE], 1);
+    device_second_remove();
+    fixture_await(&words[LOST], 1);
+    device_second_renew();
+    fixture_await(&words[AGAIN], 1);
+    fixture_tell(&words[DONE]);
+    pid = group;
+    group = 0;
+    assert_int_equal(0, fixture_wait(pid));
+    device_second_end();
+}
+
 static int
 teardown(void **state)
 {
     (void)state;
+    if (group != 0)
+        kill(group, SIGKILL);
+    group = 0;
     if (client != 0 || server != 0)
         ends_stop();
     device_restore();
@@ -219,6 +337,8 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(
             a_removed_device_is_left_with_nothing_within_a_second, teardown),
+        cmocka_unit_test_teardown(
+            a_group_is_joined_again_when_its_device_is_back, teardown),
     };
 
     return fixture_main(tests);

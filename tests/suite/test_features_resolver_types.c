@@ -416,9 +416,10 @@ static void
 malformed_types_are_refused(void **state)
 {
     static const char *const schemes[] = {
-        NULL,  "",       "App", "7up",     "a b",     "-a",
-        "a:",  "a_b",    "tcp", "rdma",    "list",    "file",
-        "shm", "inproc", "vc",  "rdma+ib", "rdma+ud", "a234567890123456"};
+        NULL,     "",       "App", "7up",     "a b",     "-a",
+        "a:",     "a_b",    "tcp", "rdma",    "list",    "file",
+        "shm",    "inproc", "vc",  "rdma+ib", "rdma+ud", "a234567890123456",
+        "rdma+mc"};
     struct vc_resolver_type type = type_of("app");
 
     (void)state;

@@ -2,10 +2,13 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Programs that use rdma_cm without Verbcall: rping, ib_send_lat, rdma_client,
- * and ucmatose in both port spaces of connections. Our listener rejects them, and other clients are not affected.
- * Our client reports that their servers are not Verbcall servers. */
+ * and ucmatose in both port spaces of connections. Our listener rejects them,
+ * and other clients are not affected. mckey and our publishers and members
+ * meet in a multicast group. Our client reports that their servers are not Verbcall servers. */
+#include "tests/suite/features.vc.h"
 #include "tests/suite/fixture.h"
 
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -211,6 +214,87 @@ a_call_to_ucmatose_ends_with_a_reason_in_both_port_spaces(void **state)
     at_a_foreign_server("ucmatose", "ucmatose -b", "-C 1 -P ib", true);
 }
 
+/* --- multicast ------------------------------------------------------------ */
+
+#define GROUP_TARGET "rdma+mc://239.1.2.3:7000"
+#define NOTICES      10u
+
+static uint64_t
+strangers_count(struct vc_runtime *runtime)
+{
+    struct vc_counters c = VC_COUNTERS_INIT;
+
+    vc_runtime_counters(runtime, &c);
+    assert_int_equal(c.multicast_received, 0);
+    return c.multicast_foreign;
+}
+
+/* Starts mckey at the group, as a sender or a receiver of NOTICES messages. */
+static pid_t
+mckey_start(const char *role)
+{
+    char words[200];
+
+    snprintf(words, sizeof words, "mckey -m 239.1.2.3 -b %s %s -C %u",
+             getenv("VC_TEST_ADDR"), role, NOTICES);
+    return program_start(words);
+}
+
+static void
+mckey_as_a_sender_is_dropped_and_counted(void **state)
+{
+    struct fixture f;
+    uint64_t due;
+    int status;
+    pid_t pid;
+
+    (void)state;
+    if (!have_program("mckey"))
+        skip();
+    fixture_start_server(
+        &f, 1, VC_SERVER_OPTS(.multicast_address = getenv("VC_TEST_ADDR")));
+    assert_status(VC_OK, vc_server_listen(f.server, GROUP_TARGET));
+    pid = mckey_start("-s");
+    assert_int_equal(pid, waitpid(pid, &status, 0));
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    due = fixture_ms() + PROGRAM_MS;
+    while (strangers_count(f.server_runtime) < NOTICES)
+        assert_in_range(fixture_ms(), 0, due);
+    assert_int_equal(strangers_count(f.server_runtime), NOTICES);
+    fixture_stop_server(&f);
+}
+
+/* It ends well when it has received all messages. */
+static void
+mckey_receives_what_is_published(void **state)
+{
+    const Features__Order order = FEATURES__ORDER__INIT;
+    uint64_t due = fixture_ms() + PROGRAM_MS;
+    struct vc_runtime *runtime;
+    struct vc_channel *channel;
+    int status;
+    pid_t pid;
+
+    (void)state;
+    if (!have_program("mckey"))
+        skip();
+    pid = mckey_start("");
+    assert_status(VC_OK, vc_runtime_new(NULL, &runtime));
+    assert_status(
+        VC_OK,
+        vc_channel_open(runtime, GROUP_TARGET,
+                        VC_CHANNEL_OPTS(.bind_address = getenv("VC_TEST_ADDR")),
+                        &channel));
+    while (waitpid(pid, &status, WNOHANG) == 0) {
+        assert_status(VC_OK, features_work_tell(channel, &order, NULL));
+        assert_in_range(fixture_ms(), 0, due);
+        sched_yield();
+    }
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    vc_channel_close(channel);
+    vc_runtime_free(runtime);
+}
+
 int
 main(void)
 {
@@ -223,6 +307,8 @@ main(void)
         cmocka_unit_test(a_call_to_rdma_server_ends_with_a_reason),
         cmocka_unit_test(
             a_call_to_ucmatose_ends_with_a_reason_in_both_port_spaces),
+        cmocka_unit_test(mckey_as_a_sender_is_dropped_and_counted),
+        cmocka_unit_test(mckey_receives_what_is_published),
     };
 
     return fixture_main(tests);

@@ -59,9 +59,15 @@ static void
 its_text_is_what_was_parsed(void **state)
 {
     static const char *const texts[] = {
-        "vc://10.9.0.1:7471",   "rdma://a.example:1", "tcp://[fd09::1]:65535",
-        "rdma+ib://10.9.0.1:1", "tcp://127.0.0.1:80", "shm:greeter",
-        "shm:///run/greeter",   "inproc://greeter-1",
+        "vc://10.9.0.1:7471",
+        "rdma://a.example:1",
+        "tcp://[fd09::1]:65535",
+        "rdma+ib://10.9.0.1:1",
+        "rdma+mc://239.1.2.3:7000",
+        "tcp://127.0.0.1:80",
+        "shm:greeter",
+        "shm:///run/greeter",
+        "inproc://greeter-1",
     };
 
     (void)state;
@@ -188,7 +194,7 @@ a_name_and_its_key_are_the_same_address(void **state)
                         vc__addr_text((struct sockaddr *)&keyed, text));
 }
 
-/* All transports carry messages of these sizes. */
+/* All transports with connections carry messages of these sizes. */
 static void
 each_transport_carries_a_hello_an_accept_and_a_reject(void **state)
 {
@@ -199,10 +205,42 @@ each_transport_carries_a_hello_an_accept_and_a_reject(void **state)
 
         assert_ptr_equal(t, vc__transport_find(t->scheme, strlen(t->scheme)));
         assert_null(vc__transport_find(t->scheme, strlen(t->scheme) - 1));
+        if (t->groups)
+            continue;
         assert_in_range(t->hello_max, VC__HELLO_SIZE, UINT16_MAX);
         assert_in_range(t->accept_max, VC__ACCEPT_LEAST, UINT16_MAX);
         assert_in_range(t->reject_max, VC__REJECT_LEAST, UINT16_MAX);
     }
+}
+
+static enum vc_status
+group_reaches(const char *text)
+{
+    struct vc__target t;
+    struct vc__addrs addrs;
+
+    assert_int_equal(VC_OK, vc__target_parse(&t, text));
+    assert_true(vc__target_numeric(&t, &addrs));
+    return vc__target_reaches(t.transport, &addrs.addr[0], "listen at");
+}
+
+static void
+a_group_is_a_multicast_address_with_a_port(void **state)
+{
+    (void)state;
+    assert_int_equal(VC_OK, group_reaches("rdma+mc://224.0.0.1:1"));
+    assert_int_equal(VC_OK, group_reaches("rdma+mc://239.255.255.255:65535"));
+    assert_int_equal(VC_OK, group_reaches("rdma+mc://[ff15::77]:7000"));
+    assert_int_equal(VC_INVALID_ARGUMENT,
+                     group_reaches("rdma+mc://239.1.2.3:0"));
+    assert_int_equal(VC_INVALID_ARGUMENT,
+                     group_reaches("rdma+mc://223.255.255.255:1"));
+    assert_int_equal(VC_INVALID_ARGUMENT,
+                     group_reaches("rdma+mc://240.0.0.0:1"));
+    assert_int_equal(VC_INVALID_ARGUMENT,
+                     group_reaches("rdma+mc://[fe80::1]:1"));
+    assert_int_equal(VC_INVALID_ARGUMENT,
+                     group_reaches("rdma+mc://127.0.0.1:1"));
 }
 
 static void
@@ -380,6 +418,7 @@ main(void)
         cmocka_unit_test(a_link_local_address_has_its_interface),
         cmocka_unit_test(a_name_of_this_process_is_an_address_at_once),
         cmocka_unit_test(a_name_and_its_key_are_the_same_address),
+        cmocka_unit_test(a_group_is_a_multicast_address_with_a_port),
         cmocka_unit_test(each_transport_carries_a_hello_an_accept_and_a_reject),
         cmocka_unit_test(an_address_to_bind_to_is_a_number_without_a_port),
         cmocka_unit_test(what_is_no_target_is_refused_with_the_form),

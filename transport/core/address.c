@@ -117,6 +117,17 @@ vc__addr_is_loopback(const struct sockaddr *addr)
 }
 
 bool
+vc__addr_is_group(const struct sockaddr *addr)
+{
+    const struct sockaddr_in *v4 = (const struct sockaddr_in *)addr;
+    const struct in6_addr *v6 = &((const struct sockaddr_in6 *)addr)->sin6_addr;
+
+    if (addr->sa_family == AF_INET)
+        return IN_MULTICAST(ntohl(v4->sin_addr.s_addr));
+    return addr->sa_family == AF_INET6 && IN6_IS_ADDR_MULTICAST(v6);
+}
+
+bool
 vc__addr_is_local(const struct sockaddr_storage *addr)
 {
     const struct sockaddr_un *un = (const struct sockaddr_un *)addr;

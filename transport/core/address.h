@@ -7,17 +7,17 @@
  * be known by its key only: then sun_path begins with 0, and the key follows.
  * Any thread.
  *
- * Called by: cm/link/link_connect.c (addr_copy), transport/inproc/ear.c
- * (addr_copy, addr_key), transport/rdma/ask.c (addr_copy),
- * transport/rdma/listen.c (addr_copy), transport/tcp/listen.c (addr_copy),
- * rpc/server/listening.c (addr_port_set, addr_is_loopback),
+ * Called by: rpc/server/listening.c (addr_port_set, addr_is_loopback),
  * rpc/server/server_listen.c (addr_port_set, addr_port, addr_is_loopback,
- * addr_drawn), cm/connect/target.c (addr_is_loopback, addr_local, addr_name),
- * rpc/balance/near.c (addr_is_loopback), cm/connect/dial.c (addr_is_local,
- * addr_local_of_key, addr_of_key), address.c (addr_local), cm/pool/upgrade.c
- * (addr_drawn), transport/shm/connect.c (addr_is_drawn), transport/shm/listen.c
- * (addr_is_drawn, addr_key), rpc/server/redirect.c (addr_key), many files
- * (addr_text). */
+ * addr_drawn), cm/connect/target.c (addr_port, addr_is_loopback, addr_is_group,
+ * addr_local, addr_name), rpc/client/publisher.c (addr_port),
+ * rpc/server/server_multicast.c (addr_port), transport/rdma/group.c
+ * (addr_port), rpc/balance/near.c (addr_is_loopback), cm/connect/dial.c
+ * (addr_is_local, addr_local_of_key, addr_of_key), address.c (addr_local),
+ * cm/pool/upgrade.c (addr_drawn), transport/shm/connect.c (addr_is_drawn),
+ * transport/shm/listen.c (addr_is_drawn, addr_key), rpc/server/redirect.c
+ * (addr_key), transport/inproc/ear.c (addr_key), many files (addr_text,
+ * addr_copy). */
 #ifndef VC_TRANSPORT_ADDRESS_H
 #define VC_TRANSPORT_ADDRESS_H
 
@@ -53,6 +53,10 @@ uint16_t vc__addr_port(const struct sockaddr_storage *addr);
  * that logs or describes where it listens, and by rpc/balance/near.c, which
  * asks whether a server is on this host. */
 bool vc__addr_is_loopback(const struct sockaddr *addr);
+
+/* True for a multicast group: 224.0.0.0/4 and ff00::/8. Called by
+ * vc__target_reaches(). */
+bool vc__addr_is_group(const struct sockaddr *addr);
 
 /* Bytes of a name's key, which is a hash of the name. */
 #define VC__ADDR_KEY 8

@@ -3,10 +3,8 @@
  *
  * The clock of timers and waits, in microseconds. Any thread, under any lock.
  *
- * Called by: rpc/client/attempts.c (due), rpc/client/completions.c (due),
- * rpc/protobuf_c/protobuf_c_client.c (due), rpc/runtime_loop.c (due, ms_left),
- * rpc/server/server_op.c (due), engine.c (ms_left), many files (now, after_ms).
- */
+ * Called by: rpc/runtime_loop.c (ms_left), engine.c (ms_left), many files (now,
+ * after_ms, due). */
 #ifndef VC_TRANSPORT_CLOCK_H
 #define VC_TRANSPORT_CLOCK_H
 

@@ -18,11 +18,12 @@
  *
  * Called by: engine_open.c (ledger_init, ledger_fini), rpc/counters.c
  * (ledger_sum), cm/link/link.c (tally_open, tally_close), cm/pool/pool_counts.c
- * (tally_open, tally_set), cm/pool/pool_close.c (tally_close), token.c
- * (count_add), rpc/server/server_handler.c (count_get),
- * rpc/server/server_counts.h (count_now), transport/rdma/device.c (count_now),
- * cm/link/link_send.c (tally_add), cm/pool/pool.h (tally_add), counts.c
- * (tally_set), many files (count). */
+ * (tally_open, tally_set), rpc/client/publisher.c (tally_open, tally_close,
+ * tally_add), cm/pool/pool_close.c (tally_close), token.c (count_add),
+ * rpc/server/server_handler.c (count_get), rpc/server/server_counts.h
+ * (count_now), transport/rdma/device.c (count_now), cm/link/link_send.c
+ * (tally_add), cm/pool/pool.h (tally_add), counts.c (tally_set), many files
+ * (count). */
 #ifndef VC_TRANSPORT_COUNTS_H
 #define VC_TRANSPORT_COUNTS_H
 

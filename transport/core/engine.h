@@ -17,13 +17,13 @@
  * otherwise.
  *
  * Called by: rpc/runtime.c (init, fini), cm/pool/pool.c (catch_up),
- * rpc/client/attempt.c (catch_up), rpc/client/stream_open.c (catch_up),
- * rpc/stream/stream_send.c (catch_up, stir), crew.c (serve),
- * rpc/runtime_threads.c (settle), engine_post.c (stir),
+ * rpc/client/attempt.c (catch_up), rpc/client/publisher.c (catch_up),
+ * rpc/client/stream_open.c (catch_up), rpc/stream/stream_send.c (catch_up,
+ * stir), crew.c (serve), rpc/runtime_threads.c (settle), engine_post.c (stir),
  * rpc/server/server_thread.c (defer), transport/rdma/device.c (defer),
- * transport/shm/connect.c (defer), rpc/client/async_call.c (release, resume),
- * rpc/protobuf_c/protobuf_c_server.c (release, resume),
- * rpc/server/server_handler.c (release, resume, handled),
+ * transport/rdma/group.c (defer), transport/shm/connect.c (defer),
+ * rpc/client/async_call.c (release, resume), rpc/protobuf_c/protobuf_c_server.c
+ * (release, resume), rpc/server/server_handler.c (release, resume, handled),
  * rpc/server/server_op.c (release, resume), rpc/stream/stream_events.c
  * (release, resume), rpc/runtime_loop.c (watch, turn), engine.c (alarm, rearm),
  * transport/inproc/half.c (poll_source), transport/shm/context.c (poll_source),

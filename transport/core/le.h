@@ -7,12 +7,9 @@
  * by the codecs, on whatever thread packs or reads, for keys of names, and when
  * a channel or pool is made, for the seed of its random numbers.
  *
- * Called by: cm/connect/hello.c (put16, put32, put64, get16),
- * cm/pool/session_note.c (put16, put32), transport/socket/record.h (put16,
- * get16), transport/wire/metadata.c (put16, get16), transport/wire/packet.c
- * (put16, put32, get16), cm/link/link_send.c (put32), rpc/codec/fast_codec.c
- * (put32, put64), rpc/load_report.c (put64), address.c (put64),
- * rpc/server/method_map.c (get16), many files (get32, get64). */
+ * Called by: cm/connect/hello.c (put64), rpc/codec/fast_codec.c (put64),
+ * rpc/load_report.c (put64), address.c (put64), transport/wire/multicast.c
+ * (put64), many files (put16, put32, get16, get32, get64). */
 #ifndef VC_TRANSPORT_LE_H
 #define VC_TRANSPORT_LE_H
 

@@ -7,9 +7,9 @@
  * vc__rdma_close(); vc__fail_pinned(): any thread.
  *
  * Called by: buffer.c (fail_pinned, buffers_give), device_queues.c
- * (fail_pinned, buffers_init, buffers_fini, buffers_reserve), device.c
- * (buffers_reserve, buffers_take), qp.c (buffers_reserve, buffers_take,
- * buffers_give). */
+ * (fail_pinned, buffers_init, buffers_fini, buffers_reserve), group_queues.c
+ * (fail_pinned), device.c (buffers_reserve, buffers_take), qp.c
+ * (buffers_reserve, buffers_take, buffers_give). */
 #ifndef VC_TRANSPORT_RDMA_BUFFER_H
 #define VC_TRANSPORT_RDMA_BUFFER_H
 

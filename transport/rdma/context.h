@@ -10,12 +10,11 @@
  * functions that use no context: any thread.
  *
  * Called by: context.c (rdma_context_of, rdma_fail_channel,
- * rdma_lacks_descriptors), listen.c (rdma_context_of, rdma_errno,
- * rdma_forbidden, rdma_lacks_descriptors, rdma_has_met), wire.c
- * (rdma_context_of, rdma_open, rdma_close, rdma_device), wire_connect.c
- * (rdma_context_of, rdma_errno, rdma_reads), ask.c (rdma_errno,
- * rdma_fail_channel), qp.c (rdma_errno), failure.c (rdma_forbidden,
- * rdma_lacks_descriptors). */
+ * rdma_lacks_descriptors), listen.c (rdma_context_of, rdma_forbidden,
+ * rdma_lacks_descriptors, rdma_has_met), wire.c (rdma_context_of, rdma_open,
+ * rdma_close, rdma_device), wire_connect.c (rdma_context_of, rdma_reads), ask.c
+ * (rdma_fail_channel), group_join.c (rdma_fail_channel), failure.c
+ * (rdma_forbidden, rdma_lacks_descriptors), many files (rdma_errno). */
 #ifndef VC_TRANSPORT_RDMA_CONTEXT_H
 #define VC_TRANSPORT_RDMA_CONTEXT_H
 

@@ -11,5 +11,7 @@
 #include "transport/transport.h"
 
 extern const struct vc__transport vc__rdma, vc__rdma_ib;
+/* rdma+mc://GROUP:PORT: multicast, of RDMA_PS_UDP (transport/rdma/group.h). */
+extern const struct vc__transport vc__rdma_mc;
 
 #endif

@@ -1,0 +1,108 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * A multicast group that this process has joined over RDMA: an ear whose id is
+ * of RDMA_PS_UDP, with a UD QP and a completion queue of its own. A member of
+ * the group receives; a publisher sends, and receives nothing, as its QP is not
+ * attached to the group. The ear has an event channel of its own, as joining
+ * waits for events on the thread that listens.
+ *
+ * Joining and making queues: the thread of listen(), any. Sending: any thread,
+ * under the owner's lock. All else: the holder of the ear's engine.
+ *
+ * Called by: group.c (all), group_join.c (fail), group_queues.c (fail, arm,
+ * of). */
+#ifndef VC_TRANSPORT_RDMA_GROUP_H
+#define VC_TRANSPORT_RDMA_GROUP_H
+
+#include <infiniband/verbs.h>
+#include <rdma/rdma_cma.h>
+
+#include "transport/core/engine.h"
+#include "transport/transport.h"
+
+/* The most datagrams handled in one turn of the engine. */
+#define VC__GROUP_BATCH 32u
+
+struct vc__group {
+    struct vc__ear ear;
+    struct sockaddr_storage addr; /* of the group, with the target's port */
+    char text[VC__ADDR_TEXT];     /* the same, for errors */
+    struct rdma_event_channel *channel;
+    struct rdma_cm_id *id;
+    bool joined;
+    struct rdma_ud_param ud; /* of the join: address and Q_Key */
+    struct vc__source events, arrivals;
+    struct vc__task more; /* handles what is left of a long batch */
+
+    struct ibv_pd *pd;
+    struct ibv_comp_channel *completions; /* of a member */
+    struct ibv_cq *cq;
+    struct ibv_qp *qp;
+    bool attached;
+    struct ibv_ah *ah; /* of a publisher */
+    struct ibv_mr *mr;
+    uint8_t *memory;    /* n buffers of `stride` bytes */
+    unsigned n, stride; /* a member's have room for the GRH */
+    uint32_t mtu;       /* the most bytes of a datagram */
+    unsigned n_free;    /* of a publisher: buffers that are not being sent */
+    uint16_t *free;
+};
+
+/* --- group_join.c --------------------------------------------------------- */
+
+/* find makes the id, and finds the device that leads to the group; sets g->mtu.
+ * join asks to join it, and waits for the answer; sets g->ud. Both in the
+ * calling thread, until `due`, which is timeout_ms after the first. On failure
+ * vc__group_leave() must follow. Called by group_listen_by().
+ * VC_UNAVAILABLE        no device or no route leads there; the device has no
+ *                       multicast; joining was refused, or timed out
+ * VC_PERMISSION_DENIED  this user may not open the device
+ * VC_RESOURCE_EXHAUSTED no memory or descriptors */
+enum vc_status vc__group_find(struct vc__group *g, uint64_t due,
+                              uint32_t timeout_ms);
+enum vc_status vc__group_join(struct vc__group *g, uint64_t due,
+                              uint32_t timeout_ms);
+/* Leaves the group and frees the id, as far as there is one. Called by
+ * group_unlisten(), when the queues are gone. */
+void vc__group_leave(struct vc__group *g);
+
+/* Sets the thread's error for a call that failed with this errno: `what` it was
+ * to do. Returns its status. Called where a group is joined or its queues are
+ * made. */
+enum vc_status vc__group_fail(const struct vc__group *g, const char *what,
+                              int err);
+
+/* --- group_queues.c ------------------------------------------------------- */
+
+/* init makes the queues and buffers on the device of the id, before the group
+ * is joined; open makes the QP ready to receive, or to send, when it is. On
+ * failure vc__group_queues_fini() must follow; errors as vc__group_find().
+ * Called by group_listen_by(). */
+enum vc_status vc__group_queues_init(struct vc__group *g);
+enum vc_status vc__group_queues_open(struct vc__group *g);
+/* Frees the queues, as far as there are any. Called by group_unlisten(). */
+void vc__group_queues_fini(struct vc__group *g);
+
+/* Passes up to VC__GROUP_BATCH datagrams to the ear's owner, and posts their
+ * buffers again. Returns how many completions there were; -1 if the QP has
+ * failed. Called by arrivals_handle(). */
+int vc__group_receive(struct vc__group *g);
+
+/* Has the completion channel report the next datagram. Called before a member
+ * can receive, and by group_arrivals_ready(). */
+void vc__group_arm(struct vc__group *g);
+
+/* Entries of the table vc__rdma_mc (transport/transport.h). */
+uint32_t vc__group_datagram_max(const struct vc__ear *ear);
+uint8_t *vc__group_datagram_reserve(struct vc__ear *ear);
+int vc__group_datagram_commit(struct vc__ear *ear, uint32_t len);
+
+/* The group that has this head. For the entries of the table. */
+static inline struct vc__group *
+vc__group_of(struct vc__ear *ear)
+{
+    return caa_container_of(ear, struct vc__group, ear);
+}
+
+#endif
