@@ -342,7 +342,8 @@ passes(struct fake__qp *qp, struct fake__wqe *w)
     if (!note(qp, w, &fate))
         return false;
     qp->busy = false;
-    if (fate.lose || fate.drop || empty_is_lost(qp, w, to)) {
+    if (fate.lose || fate.drop ||
+        empty_is_lost(qp, w, fake__host_of_gid(gid_to(qp, w)))) {
         w->noted = false;
         if (qp->type == IBV_QPT_UD)
             finish(qp, IBV_WC_SUCCESS, 0);

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "faithful.h"
 #include "scenarios.h"
 
 #define GRH       40

@@ -40,8 +40,8 @@ life_failed(struct vc__qp *qp, enum ibv_wc_status why)
     l->why = why;
 }
 
-static const struct vc__qp_ops life_ops = {life_received, life_sent,
-                                           life_failed};
+static const struct vc__qp_ops life_ops = {
+    .received = life_received, .sent = life_sent, .failed = life_failed};
 
 /* Runs body() in a world of one device without a runtime. */
 static void
