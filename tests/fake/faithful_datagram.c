@@ -18,12 +18,6 @@
 
 static const struct wish datagrams = {.datagrams = true};
 
-static const char *
-outcome(int result)
-{
-    return result == 0 ? "0" : errno_name(errno);
-}
-
 static struct sockaddr_in
 address(const char *text)
 {
