@@ -8,10 +8,9 @@
  *
  * One thread, as all of the plugin.
  *
- * Called by: main.c (fini, alloc), arena.c (alloc, vprintf), generate.c
- * (alloc), place.c (alloc, vprintf), text.c (alloc, free, vprintf), chain.c
- * (free, allocator), unions.c (free), request.c (allocator), many files (array,
- * printf). */
+ * Called by: main.c (fini), chain.c (free, allocator), text.c (free, vprintf),
+ * unions.c (free), arena.c (vprintf), place.c (vprintf), request.c (allocator),
+ * many files (alloc, array, printf). */
 #ifndef VC_IDL_ARENA_H
 #define VC_IDL_ARENA_H
 

@@ -6,9 +6,9 @@
  *
  * One thread, as all of the plugin.
  *
- * Called by: check.c (file, child, error), model.c (file, child, comment,
- * error), types.c (file, child), members.c (child, line, error), symbols.c
- * (child, line, error), place.c (line). */
+ * Called by: check.c (file, error), model.c (file, comment, error), types.c
+ * (file), members.c (line, error), place.c (line), symbols.c (line, error),
+ * compat.c (error), many files (child). */
 #ifndef VC_IDL_PLACE_H
 #define VC_IDL_PLACE_H
 

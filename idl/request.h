@@ -8,8 +8,9 @@
  *
  * One thread, as all of the plugin.
  *
- * Called by: main.c (read), generate.c (parse), model.c (file), request.c
- * (file), check.c (generates), members.c (generates), symbols.c (generates). */
+ * Called by: compat.c (read, parse_set), main.c (read), generate.c (parse),
+ * model.c (file), request.c (file), check.c (generates), members.c (generates),
+ * symbols.c (generates). */
 #ifndef VC_IDL_REQUEST_H
 #define VC_IDL_REQUEST_H
 

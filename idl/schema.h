@@ -6,7 +6,7 @@
  *
  * One thread, as all of the plugin.
  *
- * Called by: model.c (fingerprint). */
+ * Called by: compat.c (all), model.c (fingerprint), schema.c (type_name). */
 #ifndef VC_IDL_SCHEMA_H
 #define VC_IDL_SCHEMA_H
 

@@ -6,8 +6,9 @@
  *
  * One thread, as all of the plugin.
  *
- * Called by: generate.c (build), members.c (find, not_generated), types.c
- * (find), model.c (message, not_generated), symbols.c (not_generated). */
+ * Called by: compat.c (build, find, message), generate.c (build), members.c
+ * (find, not_generated), schema.c (find), types.c (find), model.c (message,
+ * not_generated), symbols.c (not_generated). */
 #ifndef VC_IDL_TYPES_H
 #define VC_IDL_TYPES_H
 

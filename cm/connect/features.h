@@ -6,7 +6,7 @@
  *
  * Called by: cm/link/link_accept.c (choose, of), rpc/server/server_peer.c
  * (choose, of), cm/link/link_connect.c (of, missing), cm/link/link_io.c
- * (has_first, breach). */
+ * (has_first, cover, breach). */
 #ifndef VC_CM_FEATURES_H
 #define VC_CM_FEATURES_H
 

@@ -9,8 +9,9 @@
  * holder of an engine, vc_probe() on the program's thread.
  *
  * Called by: cm/link/link_connect.c (said_text, put, accept_get, reject_get),
- * cm/link/listener.c (said_text, reject_put, get), rpc/probe.c (put,
- * accept_get, reject_get), cm/link/link_accept.c (accept_put). */
+ * cm/link/listener.c (said_text, reject_put, reject_fit, get), rpc/probe.c
+ * (put, accept_get, reject_get), cm/link/link_accept.c (accept_put,
+ * accept_fit). */
 #ifndef VC_CM_HELLO_H
 #define VC_CM_HELLO_H
 

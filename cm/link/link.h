@@ -22,7 +22,7 @@
  * rpc/server/server_link.c (init, fini, accept, trust), cm/pool/dial_run.c
  * (connect), link_io.c (breach, of, end, frames_max, flush, push_arrived,
  * arrivals_take, send_end, unlock), link_keepalive.c (breach, trust, send,
- * unsend, end, unlock), cm/pool/session_reply.c (breach),
+ * unsend, end, send_marked, unlock), cm/pool/session_reply.c (breach),
  * rpc/server/server_link.h (breach), link_connect.c (trust, of, end, fail,
  * timer, prepare, open_io), cm/pool/session.c (append, unsend, cut, drop),
  * cm/pool/peer.c (push, close_io), cm/pool/client.c (hold, push_held, drop),

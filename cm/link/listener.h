@@ -8,7 +8,7 @@
  * Called by: rpc/client/publisher.c (open, close), rpc/server/relisten.c (open,
  * close), rpc/server/server_listen.c (open, close, port),
  * rpc/server/listening.c (port), listener.c (reject_with, reject),
- * rpc/server/server.c (reject_with), rpc/server/server_link.c (reject). */
+ * rpc/server/server.c (reject_with), rpc/server/server_link.c (reject_with). */
 #ifndef VC_CM_LISTENER_H
 #define VC_CM_LISTENER_H
 

@@ -7,11 +7,12 @@
  * "methodConfig[2].timeout: ...". The first fault counts. Called while a text
  * is read, on any thread; a reader is used by one.
  *
- * Called by: config.c (config_fail, config_get, config_object, config_number,
- * config_decimal), config_balance.c (config_fail, config_note, config_get,
- * config_entry, config_object, config_array, config_text, config_boolean,
- * config_number, config_decimal, config_duration), config_method.c (all),
- * config_reader.c (config_fail, config_entry, config_array, config_text). */
+ * Called by: config.c (config_fail, config_lacks_memory, config_get,
+ * config_object, config_number, config_decimal), config_balance.c (config_fail,
+ * config_note, config_get, config_entry, config_object, config_array,
+ * config_text, config_boolean, config_number, config_decimal, config_duration),
+ * config_method.c (all), config_reader.c (config_fail, config_entry,
+ * config_array, config_text). */
 #ifndef VC_CONFIG_READER_H
 #define VC_CONFIG_READER_H
 

@@ -4,7 +4,7 @@
  * The fingerprint of a service of protobuf-c. Pure; called when the table of
  * such a service is made, on the thread that asks for it.
  *
- * Called by: protobuf_c_table.c (schema). */
+ * Called by: protobuf_c_table.c (protobuf_c_schema). */
 #ifndef VC_RPC_PROTOBUF_C_SCHEMA_H
 #define VC_RPC_PROTOBUF_C_SCHEMA_H
 

@@ -10,10 +10,10 @@
  *
  * Called by: server.c (services_init, services_fini, services_add,
  * services_remove, services_has), rpc/protobuf_c/protobuf_c_server.c
- * (services_add), method_map.c (services_get), server_limit.c (services_get),
- * rpc/services/reflection.c (services_get, services_each), server_multicast.c
- * (services_get_id), server_link.c (services_has), service.c (id), many files
- * (put). */
+ * (services_add), method_map.c (services_get, judge, id), server_limit.c
+ * (services_get), rpc/services/reflection.c (services_get, services_each),
+ * server_multicast.c (services_get_id), server_link.c (services_has,
+ * services_judge), service.c (judge, id), many files (put). */
 #ifndef VC_RPC_SERVICE_H
 #define VC_RPC_SERVICE_H
 

@@ -6,9 +6,11 @@
  * numbers are those of https://datatracker.ietf.org/doc/draft-eastlake-fnv/,
  * section 5.
  *
- * Called by: rpc/protobuf_c/protobuf_c_table.c (all), idl/model.c (hash_32,
- * hash_64), rpc/balance/endpoint_file.c (hash_32), rpc/balance/watched_file.c
- * (hash_64), rpc/server/service.c (hash_64), address.c (hash_64). */
+ * Called by: rpc/protobuf_c/protobuf_c_schema.c (hash_32_more), idl/model.c
+ * (hash_32, hash_64), idl/schema.c (hash_32), rpc/balance/endpoint_file.c
+ * (hash_32), rpc/protobuf_c/protobuf_c_table.c (hash_32, hash_64),
+ * rpc/balance/watched_file.c (hash_64), rpc/server/service.c (hash_64),
+ * address.c (hash_64). */
 #ifndef VC_TRANSPORT_HASH_H
 #define VC_TRANSPORT_HASH_H
 

@@ -15,8 +15,9 @@
  * One for each runtime; its engines share it. Any thread; the lock is taken
  * last, and only while something is remembered. Init and fini run alone.
  *
- * Called by: rpc/runtime.c (init, fini), transport/rdma/wire.c (empty_lost,
- * drops_empty, is_used), transport/rdma/wire_connect.c (met). */
+ * Called by: rpc/runtime.c (init, fini), transport/rdma/wire.c
+ * (path_empty_lost, path_drops_empty, path_is_used),
+ * transport/rdma/wire_connect.c (path_met). */
 #ifndef VC_TRANSPORT_PATH_MEMORY_H
 #define VC_TRANSPORT_PATH_MEMORY_H
 

@@ -5,8 +5,8 @@
  * NUL. Control characters are not checked: code that prints a peer's text must
  * escape them. Pure; called on whatever thread reads the text.
  *
- * Called by: rpc/balance/endpoint_file.c (whole), error.c (whole), many files
- * (valid). */
+ * Called by: cm/connect/hello.c (whole), rpc/balance/endpoint_file.c (whole),
+ * error.c (whole), many files (valid). */
 #ifndef VC_TRANSPORT_UTF8_H
 #define VC_TRANSPORT_UTF8_H
 

@@ -8,7 +8,9 @@
  *
  * Called by: buffer.c (fail_pinned, buffers_give), device_queues.c
  * (fail_pinned, buffers_init, buffers_fini, buffers_reserve), group_queues.c
- * (fail_pinned), device.c (buffers_reserve, buffers_take), qp.c
+ * (fail_pinned), transport/ud/port_queues.c (buffers_init, buffers_fini,
+ * buffers_reserve, buffers_take), device.c (buffers_reserve, buffers_take),
+ * qp.c (buffers_reserve, buffers_take, buffers_give), transport/ud/port_send.c
  * (buffers_reserve, buffers_take, buffers_give). */
 #ifndef VC_TRANSPORT_RDMA_BUFFER_H
 #define VC_TRANSPORT_RDMA_BUFFER_H

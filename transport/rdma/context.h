@@ -9,12 +9,12 @@
  * only, except vc__rdma_open(), vc__rdma_close(), vc__rdma_context_of() and the
  * functions that use no context: any thread.
  *
- * Called by: context.c (rdma_context_of, rdma_fail_channel,
- * rdma_lacks_descriptors), listen.c (rdma_context_of, rdma_forbidden,
- * rdma_lacks_descriptors, rdma_has_met), wire.c (rdma_context_of, rdma_open,
- * rdma_close, rdma_device), wire_connect.c (rdma_context_of, rdma_reads), ask.c
- * (rdma_fail_channel), group_join.c (rdma_fail_channel), failure.c
- * (rdma_forbidden, rdma_lacks_descriptors), many files (rdma_errno). */
+ * Called by: wire.c (rdma_open, rdma_close, rdma_device), transport/ud/port.c
+ * (rdma_open, rdma_close, rdma_device), ask.c (rdma_fail_channel), context.c
+ * (rdma_fail_channel, rdma_lacks_descriptors), group_join.c
+ * (rdma_fail_channel), failure.c (rdma_forbidden, rdma_lacks_descriptors),
+ * listen.c (rdma_forbidden, rdma_lacks_descriptors, rdma_has_met),
+ * wire_connect.c (rdma_reads), many files (rdma_context_of, rdma_errno). */
 #ifndef VC_TRANSPORT_RDMA_CONTEXT_H
 #define VC_TRANSPORT_RDMA_CONTEXT_H
 

@@ -7,8 +7,9 @@
  * vc__rdma_close(), when no thread advances the engine any more.
  *
  * Called by: context.c (new, free, get, doom), device.c (free, doom, cq_more,
- * cq_less, account), wire.c (put, grant, ungrant), qp.c (cq_more, cq_less,
- * account, add_qp, del_qp, drain), device_queues.c (account). */
+ * cq_less, account), wire.c (put, grant, ungrant), transport/ud/port.c (put),
+ * qp.c (cq_more, cq_less, account, add_qp, del_qp, drain), device_queues.c
+ * (account). */
 #ifndef VC_TRANSPORT_RDMA_DEVICE_H
 #define VC_TRANSPORT_RDMA_DEVICE_H
 

@@ -19,7 +19,8 @@
  *
  * Called by: ask.c (read, expect), context.c (read), device_list.c (read,
  * is_near), group.c (read, let_go), group_join.c (expect), listen.c (expect,
- * let_go), wire_connect.c (expect), device.c (let_go). */
+ * let_go), wire_connect.c (expect), transport/ud/connect.c (expect), device.c
+ * (let_go). */
 #ifndef VC_TRANSPORT_RDMA_DEVICE_LIST_H
 #define VC_TRANSPORT_RDMA_DEVICE_LIST_H
 

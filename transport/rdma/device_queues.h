@@ -8,7 +8,8 @@
  *
  * Called by: device.c (device_receives_max, device_fail, device_open,
  * device_close), device_queues.c (device_receives_max, device_fail,
- * device_open, device_close), qp.c (device_fail), listen.c (device_try). */
+ * device_open, device_close), qp.c (device_fail), transport/ud/port_queues.c
+ * (device_fail), listen.c (device_try). */
 #ifndef VC_TRANSPORT_RDMA_DEVICE_QUEUES_H
 #define VC_TRANSPORT_RDMA_DEVICE_QUEUES_H
 

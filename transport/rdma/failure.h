@@ -6,7 +6,7 @@
  *
  * Called by: ask.c (rdma_put_errno, rdma_put_route, rdma_put_no_way), failure.c
  * (rdma_put_errno), group_join.c (rdma_put_errno, rdma_put_no_way),
- * wire_connect.c (all). */
+ * wire_connect.c (all), transport/ud/connect.c (all). */
 #ifndef VC_TRANSPORT_RDMA_FAILURE_H
 #define VC_TRANSPORT_RDMA_FAILURE_H
 

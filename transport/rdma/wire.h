@@ -5,8 +5,12 @@
  * to the transport; transport/transport.h says of each operation whether the
  * holder of the engine calls it (H) or any thread under the link's lock (L).
  *
- * Called by: wire.c (all), wire_connect.c (rdma_wire_of), listen.c
- * (rdma_unlisten). */
+ * Called by: wire.c (rdma_wire_of, rdma_paths, rdma_device_name, rdma_prepare,
+ * rdma_fini, rdma_leave, rdma_share, rdma_dial, rdma_hello, rdma_take,
+ * rdma_accept, rdma_confirm, rdma_ask, rdma_listen, rdma_unlisten, rdma_port,
+ * rdma_reject), wire_connect.c (rdma_wire_of, rdma_paths, rdma_device_name,
+ * rdma_fail_resolve), transport/ud/connect.c (rdma_fail_resolve, rdma_listen),
+ * listen.c (rdma_unlisten), transport/ud/wire.c (rdma_unlisten, rdma_port). */
 #ifndef VC_TRANSPORT_RDMA_WIRE_H
 #define VC_TRANSPORT_RDMA_WIRE_H
 

@@ -31,7 +31,9 @@
  *   in a row: nothing more is sent to it until something of it arrives. What
  *   that means is for the caller to say.
  *
- * Called by: reliable.c (all). */
+ * Called by: wire.c (init), reliable.c (room, is_quiet, heard), wire_send.c
+ * (room, send, acknowledged, resend, ack, ack_due, due), wire_receive.c
+ * (received, heard), port_receive.c (ack_due). */
 #ifndef VC_TRANSPORT_UD_RELIABLE_H
 #define VC_TRANSPORT_UD_RELIABLE_H
 

@@ -3,7 +3,15 @@
  *
  * A wire of datagrams: what its port's QP exchanges with one peer, made
  * reliable. (P) means: under the lock of the port. Everything else is for the
- * holder of the engine. Private to this folder. */
+ * holder of the engine. Private to this folder.
+ *
+ * Called by: connect.c (ud_wire_of), wire.c (ud_wire_of, ud_pump, ud_send_due,
+ * ud_send_bare, ud_take_room, ud_drop_packets, ud_drop_received, ud_dial,
+ * ud_hello, ud_take_request, ud_accept, ud_confirm, ud_listen, ud_reject,
+ * ud_random, ud_disconnect), port_receive.c (ud_pump, ud_send_bare,
+ * ud_take_room, ud_take), wire_send.c (ud_pump, ud_send_lost, ud_send_bare),
+ * wire_receive.c (ud_send_lost, ud_send_bare, ud_take_ack, ud_take_room,
+ * ud_count), port_tick.c (ud_send_due, ud_count, ud_due). */
 #ifndef VC_TRANSPORT_UD_WIRE_H
 #define VC_TRANSPORT_UD_WIRE_H
 
