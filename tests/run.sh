@@ -57,7 +57,7 @@ untimed='unit idl fake sim'
 timed='tcp shm best local inproc'
 native="$untimed $timed"
 only_long='vm coverage mutants cross image pods former figures'
-over_rdma='calls features connect qp devices failover faithful foreign hostile interop kill alive blows resume leaks'
+over_rdma='calls features connect datagrams qp devices failover faithful foreign hostile interop kill alive blows resume leaks'
 
 here=$PWD
 CDPATH='' cd -P -- "$(dirname -- "$0")/.." || exit 1

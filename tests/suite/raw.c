@@ -73,7 +73,8 @@ raw_connect(struct raw *r, const char *target, const void *data, size_t len)
     if (vc__target_parse(&parsed, target) != VC_OK)
         return RAW_NOTHING;
     STAILQ_INIT(&r->kept);
-    r->ops = ops_of(&parsed);
+    if (r->ops == NULL)
+        r->ops = ops_of(&parsed);
     if (!r->ops->connect(r, &parsed, data, len))
         return RAW_NOTHING;
     return raw_wait(r, RAW_MS);

@@ -3,11 +3,11 @@
  *
  * A raw end of a connection, for tests of bad peers. A raw end connects or
  * listens, and sends any bytes as hello, accept, reject and packets. Over RDMA
- * a raw end uses rdma_cm and verbs (raw_rdma.h), over other transports a wire
- * of transport/transport.h (raw_wire.c). By default a raw end keeps the rules
- * of doc/wire.md on sequences and credits; each test breaks the rules it is
- * about. Every wait has a timeout, reported as RAW_NOTHING, NULL or false. One
- * thread uses a raw end at a time. */
+ * a raw end uses rdma_cm and verbs (raw_rdma.h, raw_ud.h), over other
+ * transports a wire of transport/transport.h (raw_wire.c). By default a raw end
+ * keeps the rules of doc/wire.md on sequences and credits; each test breaks the
+ * rules it is about. Every wait has a timeout, reported as RAW_NOTHING, NULL or
+ * false. One thread uses a raw end at a time. */
 #ifndef VC_TESTS_SUITE_RAW_H
 #define VC_TESTS_SUITE_RAW_H
 
@@ -88,8 +88,9 @@ struct vc__hello raw_hello(const struct vc_service *service);
 
 /* Connects to a target of any scheme with this hello, as the active end.
  * Returns the event: RAW_ESTABLISHED, RAW_REJECTED, ... or RAW_NOTHING. r is
- * zeroed except hoards, unconfirmed, receives and wishes; the caller closes it
- * by raw_close() whatever the result is. */
+ * zeroed except hoards, unconfirmed, receives and wishes, and ops if they are
+ * not the scheme's; the caller closes it by raw_close() whatever the result
+ * is. */
 int raw_connect(struct raw *r, const char *target, const void *data,
                 size_t len);
 

@@ -158,7 +158,7 @@ vc__ud_take(struct vc__ud_wire *u, const struct vc__datagram *d,
     a = head_take(u, d, now);
     vc__ud_count(u);
     pthread_mutex_unlock(&u->port->lock);
-    if (!a.good)
+    if (a.kind == VC__RELIABLE_OUTSIDE && (!a.good || d->sequence != 0))
         vc__count(&u->port->device->engine->ledger, VC__COUNT_datagrams_dropped,
                   1);
     if (a.kind == VC__RELIABLE_AHEAD)

@@ -1,0 +1,264 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * rdma+ud:// on a real kernel: calls by datagrams, targets where they lead
+ * nowhere, and ends that close. */
+#include <rdma/rdma_cma.h>
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <verbcall/counters.h>
+
+#include "tests/suite/fixture.h"
+#include "tests/suite/raw_ud.h"
+#include "tests/suite/resources.h"
+
+#define RUNTIMES 3u
+#define CHANNELS 4u /* of each */
+#define AWAIT_MS 10000
+
+static struct vc_counters
+counters_of(struct vc_runtime *runtime)
+{
+    struct vc_counters c = VC_COUNTERS_INIT;
+
+    vc_runtime_counters(runtime, &c);
+    return c;
+}
+
+/* --- calls ----------------------------------------------------------------- */
+
+static void
+calls_go_by_datagrams_and_the_channel_says_so(void **state)
+{
+    struct fixture *f = *state;
+    char text[2048];
+
+    for (size_t size = 0; size <= 100000; size = size * 3 + 1)
+        assert_status(VC_OK, fixture_echo(f->channel, size, size));
+    vc_channel_describe(f->channel, text, sizeof text);
+    if (strstr(text, ", UD QP ") == NULL)
+        fail_msg("no UD QP is in: %s", text);
+    assert_int_equal(1, counters_of(f->runtime).links_made_ud);
+    assert_int_equal(1, counters_of(f->server_runtime).links_made_ud);
+    assert_int_equal(0, counters_of(f->runtime).links_made_rdma);
+}
+
+static unsigned
+qps(void)
+{
+    struct resources r;
+
+    assert_true(resources_of(resources_device("rxe0"), getpid(), &r));
+    return r.qps;
+}
+
+/* One QP serves all clients; each client has one for all its channels. */
+static void
+channels_of_several_runtimes_share_one_queue_pair_of_the_server(void **state)
+{
+    struct vc_runtime *runtimes[RUNTIMES];
+    struct vc_channel *channels[RUNTIMES][CHANNELS];
+    struct fixture *f = *state;
+    unsigned before;
+
+    assert_status(VC_OK, fixture_echo(f->channel, 10, 1));
+    before = qps();
+    for (unsigned i = 0; i < RUNTIMES; i++) {
+        assert_status(VC_OK, vc_runtime_new(NULL, &runtimes[i]));
+        for (unsigned j = 0; j < CHANNELS; j++) {
+            assert_status(VC_OK, fixture_open_alone(runtimes[i], f->target,
+                                                    &channels[i][j]));
+            assert_status(VC_OK, fixture_echo(channels[i][j], 3000, j));
+        }
+    }
+    assert_int_equal(1 + RUNTIMES * CHANNELS,
+                     counters_of(f->server_runtime).links_server);
+    assert_int_equal(before + RUNTIMES, qps());
+    for (unsigned i = 0; i < RUNTIMES; i++) {
+        for (unsigned j = 0; j < CHANNELS; j++)
+            vc_channel_close(channels[i][j]);
+        vc_runtime_free(runtimes[i]);
+    }
+}
+
+/* --- where it leads nowhere -------------------------------------------------- */
+
+/* Connects to a target for a service, which must fail with these words. */
+static void
+fails(struct fixture *f, const char *target, const struct vc_service *service,
+      enum vc_status expected, const char *words)
+{
+    struct vc_channel *channel;
+
+    assert_status(VC_OK, fixture_open_alone(f->runtime, target, &channel));
+    assert_status(expected, vc_channel_connect(channel, service));
+    if (strstr(vc_error(), words) == NULL)
+        fail_msg("\"%s\" is not in: %s", words, vc_error());
+    vc_channel_close(channel);
+}
+
+static void
+where_nobody_listens_it_says_so(void **state)
+{
+    char target[80];
+
+    fails(*state, fixture_target(1, target), &suite_probe_service,
+          VC_UNAVAILABLE, "nothing listens at");
+}
+
+static void
+a_service_that_is_not_served_is_refused_with_its_reason(void **state)
+{
+    struct fixture *f = *state;
+
+    fails(f, f->target, &suite_absent_service, VC_UNIMPLEMENTED,
+          "service not served here");
+}
+
+static void
+a_full_server_says_that_it_is_busy(void **state)
+{
+    struct vc_server_opts opts = VC_SERVER_OPTS_INIT;
+    struct fixture f;
+
+    (void)state;
+    opts.max_links = 1;
+    fixture_start(&f, 1, &opts, NULL);
+    assert_status(VC_OK, fixture_echo(f.channel, 10, 1));
+    fails(&f, f.target, &suite_probe_service, VC_UNAVAILABLE, "busy");
+    assert_in_range(counters_of(f.server_runtime).rejects_busy, 1, 100);
+    fixture_stop(&f);
+}
+
+/* Port spaces have port numbers of their own. */
+static void
+a_server_of_connections_at_the_same_port_is_another(void **state)
+{
+    struct fixture *f = *state;
+    struct vc_server *server;
+    struct vc_runtime *runtime;
+    char target[80];
+
+    strcpy(target, "rdma");
+    strcat(target, f->target + strlen("rdma+ud"));
+    fails(f, target, &suite_probe_service, VC_UNAVAILABLE, "nothing listens");
+    assert_status(VC_OK, vc_runtime_new(NULL, &runtime));
+    assert_status(VC_OK, vc_server_new(runtime, NULL, &server));
+    assert_status(VC_OK, vc_server_listen(server, target));
+    assert_int_equal(f->port, vc_server_port(server));
+    assert_status(VC_OK, fixture_echo(f->channel, 10, 1));
+    assert_int_equal(0, counters_of(runtime).cm_requests);
+    vc_server_free(server);
+    vc_runtime_free(runtime);
+}
+
+static void
+a_loopback_address_is_refused(void **state)
+{
+    struct vc_channel *channel;
+    struct fixture *f = *state;
+
+    assert_status(
+        VC_INVALID_ARGUMENT,
+        vc_channel_open(f->runtime, "rdma+ud://127.0.0.1:1", NULL, &channel));
+    assert_non_null(strstr(vc_error(), "loopback"));
+}
+
+/* --- private data ------------------------------------------------------------ */
+
+static void
+private_data_of_a_request_have_at_most_180_bytes(void **state)
+{
+    static const uint8_t data[181];
+    struct rdma_conn_param param = {.private_data = data,
+                                    .private_data_len = sizeof data};
+    struct fixture *f = *state;
+    struct raw r = {0};
+
+    /* 180 bytes are taken: of no hello, so they are rejected; and the data of
+     * that are 136 bytes. */
+    assert_int_equal(RAW_REJECTED, raw_ud_ask(&r, f->target, data, 180));
+    assert_int_equal(136, r.said_len);
+    assert_int_equal(-1, rdma_connect(raw_ud_of(&r)->id, &param));
+    assert_int_equal(EINVAL, errno);
+    raw_close(&r);
+}
+
+/* --- the end ----------------------------------------------------------------- */
+
+static void
+a_client_that_closes_leaves_nothing_at_the_server_at_once(void **state)
+{
+    struct fixture *f = *state;
+    uint64_t until;
+
+    assert_status(VC_OK, fixture_echo(f->channel, 10, 1));
+    assert_int_equal(1, counters_of(f->server_runtime).sessions_server);
+    vc_channel_close(f->channel);
+    until = fixture_ms() + AWAIT_MS;
+    while (counters_of(f->server_runtime).sessions_server > 0 ||
+           counters_of(f->server_runtime).links_server > 0)
+        assert_in_range(fixture_ms(), 0, until);
+    assert_status(VC_OK,
+                  vc_channel_open(f->runtime, f->target, NULL, &f->channel));
+}
+
+static void
+a_server_that_is_closed_and_opened_again_is_found(void **state)
+{
+    struct fixture *f = *state;
+    uint16_t port = f->port;
+
+    assert_status(VC_OK, fixture_echo(f->channel, 10, 1));
+    fixture_stop_server(f);
+    assert_status(VC_UNAVAILABLE, fixture_echo(f->channel, 10, 2));
+    assert_int_equal(VC_OUTCOME_NOT_EXECUTED, vc_error_outcome());
+    fixture_start_server_at(f, port, 1, NULL);
+    assert_status(VC_OK, fixture_echo(f->channel, 10, 3));
+}
+
+/* Its runtime has no threads, so nothing answers the server meanwhile. */
+static void
+a_client_that_is_silent_keeps_its_session(void **state)
+{
+    struct vc_server_opts opts = VC_SERVER_OPTS_INIT;
+    struct fixture f;
+
+    (void)state;
+    opts.keepalive_ms = 100;
+    fixture_start(&f, 1, &opts, NULL);
+    assert_status(VC_OK, fixture_echo(f.channel, 10, 1));
+    usleep(1500000); /* the length is what is tested */
+    assert_status(VC_OK, fixture_echo(f.channel, 10, 2));
+    assert_int_equal(1, counters_of(f.server_runtime).links_made_ud);
+    assert_int_equal(1, counters_of(f.server_runtime).sessions_server_opened);
+    fixture_stop(&f);
+}
+
+#define T(test)                                                                \
+    cmocka_unit_test_setup_teardown(test, fixture_setup, fixture_teardown)
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        T(calls_go_by_datagrams_and_the_channel_says_so),
+        T(channels_of_several_runtimes_share_one_queue_pair_of_the_server),
+        T(where_nobody_listens_it_says_so),
+        T(a_service_that_is_not_served_is_refused_with_its_reason),
+        cmocka_unit_test(a_full_server_says_that_it_is_busy),
+        T(a_server_of_connections_at_the_same_port_is_another),
+        T(a_loopback_address_is_refused),
+        T(private_data_of_a_request_have_at_most_180_bytes),
+        T(a_client_that_closes_leaves_nothing_at_the_server_at_once),
+        T(a_server_that_is_closed_and_opened_again_is_found),
+        cmocka_unit_test(a_client_that_is_silent_keeps_its_session),
+    };
+
+    setenv("VC_TEST_SCHEME", "rdma+ud", 1);
+    return fixture_main(tests);
+}
