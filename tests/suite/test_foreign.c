@@ -2,9 +2,10 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Programs that use rdma_cm without Verbcall: rping, ib_send_lat, rdma_client,
- * and ucmatose in both port spaces of connections. Our listener rejects them,
- * and other clients are not affected. mckey and our publishers and members
- * meet in a multicast group. Our client reports that their servers are not Verbcall servers. */
+ * ucmatose in both port spaces of connections, and udaddy over datagrams. Our
+ * listener rejects them, and other clients are not affected. Our client reports
+ * that their servers are not Verbcall servers. mckey and our publishers and
+ * members meet in a multicast group. */
 #include "tests/suite/features.vc.h"
 #include "tests/suite/fixture.h"
 
@@ -22,6 +23,7 @@
 /* The time in which foreign programs must end after a reject. */
 #define PROGRAM_MS   10000u
 #define FOREIGN_PORT 17471
+#define UDADDY_PORT  7174 /* it has no other */
 
 static bool
 have_program(const char *name)
@@ -192,6 +194,82 @@ at_a_foreign_server(const char *name, const char *before_addr,
     waitpid(pid, NULL, 0);
 }
 
+/* udaddy has no option for the port, so the fixture's words do not fit. */
+static pid_t
+udaddy_start(const char *before_addr)
+{
+    char words[200];
+
+    if (!have_program("udaddy"))
+        skip();
+    snprintf(words, sizeof words, "udaddy %s %s -c 1 -C 1", before_addr,
+             getenv("VC_TEST_ADDR"));
+    return program_start(words);
+}
+
+/* The target of datagrams at udaddy's port. */
+static const char *
+udaddy_target(char out[80])
+{
+    char target[80];
+
+    snprintf(out, 80, "rdma+ud%s",
+             fixture_target(UDADDY_PORT, target) + strlen("rdma"));
+    return out;
+}
+
+static void
+udaddy_is_turned_away_and_nobody_else_notices(void **state)
+{
+    uint64_t due, calls = 0, requests, refused;
+    struct fixture f;
+    char target[80];
+    int status;
+    pid_t pid;
+
+    (void)state;
+    fixture_start(&f, 1, NULL, NULL);
+    assert_status(VC_OK, vc_server_listen(f.server, udaddy_target(target)));
+    assert_status(VC_OK, fixture_echo(f.channel, 10, 1));
+    pid = udaddy_start("-s");
+    due = fixture_ms() + PROGRAM_MS;
+    while (waitpid(pid, &status, WNOHANG) == 0) {
+        assert_status(VC_OK, fixture_echo(f.channel, 10, calls++));
+        assert_in_range(fixture_ms(), 0, due);
+    }
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) != 0);
+    requests_count(&f, &requests, &refused);
+    assert_int_equal(2, requests); /* the channel's, and this */
+    assert_int_equal(1, refused);
+    fixture_stop(&f);
+}
+
+static void
+a_call_to_udaddy_ends_with_a_reason(void **state)
+{
+    struct vc_channel_opts opts = VC_CHANNEL_OPTS_INIT;
+    uint64_t due = fixture_ms() + PROGRAM_MS;
+    pid_t pid = udaddy_start("-b");
+    struct fixture f = {0};
+    enum vc_status status;
+
+    (void)state;
+    opts.connect_timeout_ms = PROGRAM_MS;
+    udaddy_target(f.target);
+    fixture_start_client(&f, &opts);
+    do {
+        status = vc_channel_connect(f.channel, &suite_probe_service);
+        assert_in_range(fixture_ms(), 0, due);
+    } while (strstr(vc_error(), "nothing listens") != NULL);
+
+    print_message("udaddy: %s, %s\n", vc_status_name(status), vc_error());
+    assert_int_equal(VC_INTERNAL, status);
+    assert_non_null(strstr(vc_error(), "sent an invalid accept"));
+    fixture_stop_client(&f);
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+}
+
 static void
 a_call_to_rping_ends_with_a_reason(void **state)
 {
@@ -303,6 +381,8 @@ main(void)
         cmocka_unit_test(ib_send_lat_is_turned_away_and_nobody_else_notices),
         cmocka_unit_test(rdma_client_is_turned_away_and_nobody_else_notices),
         cmocka_unit_test(ucmatose_is_turned_away_in_both_port_spaces),
+        cmocka_unit_test(udaddy_is_turned_away_and_nobody_else_notices),
+        cmocka_unit_test(a_call_to_udaddy_ends_with_a_reason),
         cmocka_unit_test(a_call_to_rping_ends_with_a_reason),
         cmocka_unit_test(a_call_to_rdma_server_ends_with_a_reason),
         cmocka_unit_test(
