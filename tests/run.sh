@@ -22,6 +22,7 @@ but for the suites that measure real time without a device: these run alone at t
   threads +   those that threads share
   idl         the code generator              sim *      all that can go wrong, simulated
   calls       calls from end to end           faithful   is the simulation true to the device?
+  datagrams   rdma+ud, and its bad peers
   connect     every way connecting fails      kill       processes killed at any moment
   hostile     peers that break the rules      leaks      what is left after closing
   foreign     peers that are not Verbcall     lint       formatting, headers, symbols
