@@ -6,6 +6,7 @@
 #include <rdma/rdma_cma.h>
 
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -92,9 +93,12 @@ static void
 fails(struct fixture *f, const char *target, const struct vc_service *service,
       enum vc_status expected, const char *words)
 {
+    struct vc_channel_opts opts = VC_CHANNEL_OPTS_INIT;
     struct vc_channel *channel;
 
-    assert_status(VC_OK, fixture_open_alone(f->runtime, target, &channel));
+    opts.idle_timeout_ms = 50001; /* of no other channel: it shares no link */
+    opts.connect_timeout_ms = 1000;
+    assert_status(VC_OK, vc_channel_open(f->runtime, target, &opts, &channel));
     assert_status(expected, vc_channel_connect(channel, service));
     if (strstr(vc_error(), words) == NULL)
         fail_msg("\"%s\" is not in: %s", words, vc_error());
@@ -239,6 +243,50 @@ a_client_that_is_silent_keeps_its_session(void **state)
     fixture_stop(&f);
 }
 
+/* Starts a server when words[0] is set, at the port of the board. */
+static int
+serve_later(void *arg, int ready)
+{
+    struct fixture f = {.target = ""};
+
+    (void)arg;
+    assert_int_equal(1, write(ready, "r", 1));
+    fixture_await(&fixture_board->words[0], 1);
+    fixture_start_server_at(&f, (uint16_t)atomic_load(&fixture_board->port), 1,
+                            NULL);
+    fixture_tell(&fixture_board->words[1]);
+    pause();
+    return 0;
+}
+
+/* Calls end with UNAVAILABLE within the time of keepalive, and work again. */
+static void
+a_killed_server_is_missed_in_time_and_found_again(unsigned round)
+{
+    struct vc_channel_opts opts = VC_CHANNEL_OPTS_INIT;
+    struct fixture f = {.target = ""};
+    pid_t server = fixture_fork_server(0),
+          heir = fixture_fork(serve_later, NULL);
+    uint64_t began;
+
+    (void)round;
+    opts.keepalive_ms = 300;
+    fixture_target((uint16_t)atomic_load(&fixture_board->port), f.target);
+    fixture_start_client(&f, &opts);
+    assert_status(VC_OK, fixture_echo(f.channel, 10, 1));
+    kill(server, SIGKILL);
+    assert_int_equal(-SIGKILL, fixture_wait(server));
+    began = fixture_ms();
+    assert_status(VC_UNAVAILABLE, fixture_echo(f.channel, 10, 2));
+    assert_in_range(fixture_ms() - began, 0, 5000);
+    fixture_tell(&fixture_board->words[0]);
+    fixture_await(&fixture_board->words[1], 1);
+    assert_status(VC_OK, fixture_echo(f.channel, 10, 3));
+    fixture_stop_client(&f);
+    kill(heir, SIGKILL);
+    fixture_wait(heir);
+}
+
 #define T(test)                                                                \
     cmocka_unit_test_setup_teardown(test, fixture_setup, fixture_teardown)
 
@@ -246,6 +294,7 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        fixture_apart(a_killed_server_is_missed_in_time_and_found_again, 1),
         T(calls_go_by_datagrams_and_the_channel_says_so),
         T(channels_of_several_runtimes_share_one_queue_pair_of_the_server),
         T(where_nobody_listens_it_says_so),
