@@ -30,7 +30,7 @@ counters_of(struct vc_runtime *runtime)
     return c;
 }
 
-/* --- calls ----------------------------------------------------------------- */
+/* --- calls -------------------------------------------------- */
 
 static void
 calls_go_by_datagrams_and_the_channel_says_so(void **state)
@@ -172,7 +172,7 @@ a_loopback_address_is_refused(void **state)
     assert_non_null(strstr(vc_error(), "loopback"));
 }
 
-/* --- private data ------------------------------------------------------------ */
+/* --- private data -------------------------------------------------- */
 
 static void
 private_data_of_a_request_have_at_most_180_bytes(void **state)
@@ -192,7 +192,7 @@ private_data_of_a_request_have_at_most_180_bytes(void **state)
     raw_close(&r);
 }
 
-/* --- the end ----------------------------------------------------------------- */
+/* --- the end -------------------------------------------------- */
 
 static void
 a_client_that_closes_leaves_nothing_at_the_server_at_once(void **state)

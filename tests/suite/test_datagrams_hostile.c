@@ -15,7 +15,7 @@
 /* The index of Count in suite.Probe. */
 #define COUNT 3
 
-/* --- helpers ----------------------------------------------------------- */
+/* --- helpers -------------------------------------------------- */
 
 static struct vc_counters
 server_counters(struct fixture *f)
@@ -81,7 +81,7 @@ await_dropped(struct fixture *f, uint64_t n, const char *after)
     assert_int_equal(n, server_counters(f).datagrams_dropped);
 }
 
-/* --- good clients -------------------------------------------------------- */
+/* --- good clients -------------------------------------------------- */
 
 static void
 a_raw_client_that_keeps_the_rules_is_served(void **state)
@@ -108,8 +108,8 @@ a_raw_client_that_keeps_the_rules_is_served(void **state)
 /* --- datagrams of nobody ------------------------------------------------- */
 
 /* A datagram, described by its differences from a good one with three bytes of
- * data. `add` is added, cut bytes are left out, and byte `at` is replaced unless
- * it is 0. */
+ * data. `add` is added, cut bytes are left out, and byte `at` is replaced,
+ * unless it is 0. */
 struct nobodys {
     const char *what;
     struct vc__datagram add;
@@ -198,8 +198,7 @@ a_key_that_nobody_has_is_answered_by_a_reset_but_seldom(void **state)
 }
 
 static void
-a_reset_of_another_queue_pair_is_ignored_and_that_of_the_peer_is_not(
-    void **state)
+a_reset_of_another_queue_pair_is_ignored_but_not_of_the_peer(void **state)
 {
     struct fixture *f = *state;
     uint64_t dropped = server_counters(f).datagrams_dropped;
@@ -218,7 +217,7 @@ a_reset_of_another_queue_pair_is_ignored_and_that_of_the_peer_is_not(
     hostile_closed(f, &r, "a RESET", "does not know this connection");
 }
 
-/* --- pieces ---------------------------------------------------------------- */
+/* --- pieces -------------------------------------------------- */
 
 /* Pieces in a row, each with the least or the most data. */
 struct pieces {
@@ -272,7 +271,7 @@ pieces_that_do_not_fit_end_the_link(void **state)
     }
 }
 
-/* --- order ----------------------------------------------------------------- */
+/* --- order -------------------------------------------------- */
 
 /* Makes the packet of a call of Count. */
 static struct raw_packet
@@ -345,7 +344,7 @@ datagrams_in_disorder_are_acknowledged_and_handled_in_order(void **state)
     free(p);
 }
 
-/* --- silence ----------------------------------------------------------------- */
+/* --- silence -------------------------------------------------- */
 
 /* A client without library threads acknowledges nothing between its calls. */
 static void
@@ -368,7 +367,7 @@ a_reply_that_is_not_acknowledged_comes_four_times(void **state)
     raw_close(&r);
 }
 
-/* --- introductions ----------------------------------------------------------- */
+/* --- introductions -------------------------------------------------- */
 
 static const struct {
     const char *what;
@@ -414,7 +413,7 @@ main(void)
         hostile_test(datagrams_of_nobody_are_dropped_and_counted),
         hostile_test(a_key_that_nobody_has_is_answered_by_a_reset_but_seldom),
         hostile_test(
-            a_reset_of_another_queue_pair_is_ignored_and_that_of_the_peer_is_not),
+            a_reset_of_another_queue_pair_is_ignored_but_not_of_the_peer),
         hostile_test(pieces_that_do_not_fit_end_the_link),
         hostile_test(a_datagram_that_comes_often_has_its_call_run_once),
         hostile_test(
