@@ -315,7 +315,7 @@ fake_cm_event(struct fake_process *p, int event, int status)
     for (struct fake__id *id = cm.ids; id != NULL; id = id->next) {
         if (id->process != p)
             continue;
-        if (event == RDMA_CM_EVENT_MULTICAST_ERROR)
+        if (event == RDMA_CM_EVENT_MULTICAST_ERROR && id->members != NULL)
             fake__members_tell(id, status);
         else if (id->state == FAKE__ESTABLISHED)
             fake__cm_tell(id, (enum rdma_cm_event_type)event, status);
