@@ -120,7 +120,7 @@ struct vc__pool_attempt {
     struct vc__dial_run dial_run;
     uint64_t due; /* deadline of the attempt */
     uint32_t ms;  /* its whole time */
-    bool refused; /* a server has rejected the schema of the service */
+    bool refused; /* a server has rejected the service's schema */
 };
 
 /* The search for a better transport than the present one: cm/pool/upgrade.c. */
@@ -471,11 +471,10 @@ void vc__pool_lookup_cancel(struct vc__pool *p);
 /* pool.c: no link can be made, for this reason. Unless other links are up, all
  * ends that waits for one, or was in progress on a lost one. The next attempt
  * waits for the backoff. VC_UNIMPLEMENTED, or VC_FAILED_PRECONDITION by a
- * reject, without other links and unless the pool is closed, says that the server refuses the
- * service of the hello: of what waits only that for this service ends, and a
- * hello for the next service follows at once. Called on the holder, when an attempt has failed, the peer
- * is not to be resumed, the pool closes, or a pool that leads nowhere ends its
- * calls. */
+ * reject, without other links and unless the pool is closed, says that the
+ * server refuses the hello's service: of what waits only that for it ends, and
+ * a hello for the next one follows. Called on the holder, when an attempt has
+ * failed, no peer is to be resumed, or the pool closes or is of nowhere. */
 void vc__pool_failed(struct vc__pool *p, const struct vc__error *error);
 
 /* pool_health.c: the server does not serve what it was asked for: it counts as

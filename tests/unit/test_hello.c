@@ -389,8 +389,7 @@ the_bytes_28_to_31_of_a_hello_are_ignored(void **state)
     (void)state;
     good_bytes(bytes, &kinds[0]);
     memcpy(bytes + 28, "\x01\x00\x01\xff", 4);
-    assert_int_equal(VC__SAID_OK,
-                     read_bytes(&kinds[0], bytes, VC__HELLO_SIZE));
+    assert_int_equal(VC__SAID_OK, read_bytes(&kinds[0], bytes, VC__HELLO_SIZE));
 }
 
 static void

@@ -83,6 +83,36 @@ device_make(struct vc__device *d, size_t memory)
     return VC_OK;
 }
 
+enum vc_status
+vc__device_cq_more(struct vc__device *d, unsigned n)
+{
+    unsigned need = d->cq_need + n;
+    int size = d->cq->cqe;
+
+    if (need > (unsigned)d->attr.max_cqe)
+        return vc__fail_lacking(
+            VC__LACK_ROOM,
+            "%s: a completion queue of %u entries is full; raise threads of "
+            "the runtime's options, or have fewer connections",
+            ibv_get_device_name(d->verbs->device), (unsigned)d->attr.max_cqe);
+    while ((unsigned)size < need)
+        size = size < d->attr.max_cqe - size ? size * 2 : d->attr.max_cqe;
+    if (size != d->cq->cqe) {
+        int err = ibv_resize_cq(d->cq, size);
+
+        if (err != 0)
+            return vc__device_fail(d, "a larger completion queue", err);
+    }
+    d->cq_need = need;
+    return VC_OK;
+}
+
+void
+vc__device_cq_less(struct vc__device *d, unsigned n)
+{
+    d->cq_need -= n;
+}
+
 struct vc__device *
 vc__device_open(struct ibv_device *device, size_t memory, unsigned warm)
 {
