@@ -8,15 +8,16 @@
  *
  * Called by: rpc/client/attempt.c (copy), rpc/text.c (copy), error.c (copy,
  * status_of_errno), transport/rdma/buffer.c (fail_lacking),
- * transport/rdma/device.c (fail_lacking), transport/rdma/failure.c (put_errno),
- * transport/shm/connect.c (put_errno), transport/tcp/connect.c (put_errno),
- * cm/link/listener.c (lack_text), rpc/server/server_link.c (lack_text,
- * lack_lasts), rpc/client/attempts.c (lack_lasts), rpc/client/stream_again.c
- * (lack_lasts), rpc/server/server_call.c (within), cm/link/link_connect.c
- * (words_put), rpc/balance/health_watch.c (words_put),
- * rpc/balance/watched_file.c (words_put), rpc/probe.c (words_put), log.c
- * (words_put), rpc/client/reply_error.c (text_put), many files (put, raise,
- * fail, fail_errno, last, text_format). */
+ * transport/rdma/device.c (fail_lacking), transport/rdma/device_queues.c
+ * (fail_lacking), transport/rdma/failure.c (put_errno), transport/shm/connect.c
+ * (put_errno), transport/tcp/connect.c (put_errno), cm/link/listener.c
+ * (lack_text), rpc/server/server_link.c (lack_text, lack_lasts),
+ * rpc/client/attempts.c (lack_lasts), rpc/client/stream_again.c (lack_lasts),
+ * rpc/server/server_call.c (within), cm/link/link_connect.c (words_put),
+ * rpc/balance/health_watch.c (words_put), rpc/balance/watched_file.c
+ * (words_put), rpc/probe.c (words_put), log.c (words_put),
+ * rpc/client/reply_error.c (text_put), many files (put, raise, fail,
+ * fail_errno, last, text_format). */
 #ifndef VC_TRANSPORT_ERROR_H
 #define VC_TRANSPORT_ERROR_H
 
