@@ -215,6 +215,38 @@ later_is_what_was_sent_later(void **state)
 }
 
 static void
+the_sequence_0_is_no_later_datagram(void **state)
+{
+    struct vc__reliable r = end_with_window(8);
+
+    (void)state;
+    r.next = r.unacked = r.recover = UINT32_MAX - 1;
+    send_all(&r, 4, 0);
+    report(&r, 1, MS);
+    report(&r, 2, MS);
+    assert_int_equal(resend(&r, MS), 0);
+    assert_true(vc__reliable_due(&r) > MS);
+    acknowledge(&r, UINT32_MAX, MS);
+    send_all(&r, 1, MS);
+    report(&r, 3, MS);
+    assert_int_equal(resend(&r, r.srtt + 2 * r.rttvar), UINT32_MAX);
+}
+
+static void
+the_sequence_0_shows_no_reordering(void **state)
+{
+    struct vc__reliable r = end_with_window(8);
+
+    (void)state;
+    r.next = r.unacked = r.recover = UINT32_MAX - 1;
+    send_all(&r, 2, 0);
+    acknowledge(&r, UINT32_MAX, MS);
+    assert_false(r.reorders);
+    acknowledge(&r, 1, MS);
+    assert_false(r.reorders);
+}
+
+static void
 where_datagrams_overtake_each_other_a_slow_one_has_its_time(void **state)
 {
     struct vc__reliable r = end_with_window(8);
@@ -400,6 +432,8 @@ main(void)
         cmocka_unit_test(
             a_datagram_is_sent_again_after_three_later_ones_and_not_after_two),
         cmocka_unit_test(later_is_what_was_sent_later),
+        cmocka_unit_test(the_sequence_0_is_no_later_datagram),
+        cmocka_unit_test(the_sequence_0_shows_no_reordering),
         cmocka_unit_test(
             where_datagrams_overtake_each_other_a_slow_one_has_its_time),
         cmocka_unit_test(

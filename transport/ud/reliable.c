@@ -3,7 +3,8 @@
  *
  * The sending half of transport/ud/reliable.h; reliable_receive.c is the other.
  * See transport/ud/reliable.h. Bit i of a set stands for the sequence unacked +
- * i; bit 0, the oldest, is never in `received`. */
+ * i; bit 0, the oldest, is never in `received`. The functions of "sets and
+ * sequences" are called by those after them. */
 #include "transport/ud/reliable.h"
 
 #include "transport/core/invariant.h"
@@ -29,51 +30,55 @@ vc__reliable_init(struct vc__reliable *r, unsigned tries)
 
 /* --- sets and sequences ------------------------------------------------ */
 
-/* True if sequence a is before b. Called by the functions that compare
- * sequences. */
+/* True if sequence a is before b. */
 static bool
 sequence_before(uint32_t a, uint32_t b)
 {
     return (int32_t)(a - b) < 0;
 }
 
-/* The number of datagrams in a set. Called by the functions that count. */
+/* The number of datagrams in a set. */
 static uint32_t
 set_count(uint32_t set)
 {
     return (uint32_t)__builtin_popcount(set);
 }
 
-/* The set of the first n, at most 32. Called by vc__reliable_acknowledged() and
- * reliable_time_out(). */
+/* The set of the first n, at most 32. */
 static uint32_t
 set_first(uint32_t n)
 {
     return (uint32_t)((UINT64_C(1) << n) - 1);
 }
 
-/* The set without its first n, at most 32, the rest moved to the front. Called
- * by reliable_advance() and reliable_later(). */
+/* The set without its first n, at most 32, the rest moved to the front. */
 static uint32_t
 set_after(uint32_t set, uint32_t n)
 {
     return (uint32_t)((uint64_t)set >> n);
 }
 
-/* What is known of the datagram unacked + i. Called by the functions that read
- * or write it. */
+/* What is known of the datagram unacked + i. */
 static const struct vc__reliable_sent *
 reliable_sent(const struct vc__reliable *r, uint32_t i)
 {
     return &r->sent[(r->unacked + i) % VC__RELIABLE_WINDOW];
 }
 
-/* How many sequences are between the oldest datagram under way and the next.
- * Called by the functions of sending. */
+/* How many sequences there are from the oldest under way to the next. */
 static uint32_t
 reliable_span(const struct vc__reliable *r)
 {
     return r->next - r->unacked;
+}
+
+/* What the peer has reported: the sequence 0 is received without a report. */
+static uint32_t
+reliable_reported(const struct vc__reliable *r)
+{
+    uint32_t i = 0 - r->unacked;
+
+    return i < VC__RELIABLE_WINDOW ? r->received & ~(1u << i) : r->received;
 }
 
 /* --- sending ----------------------------------------------------------- */
@@ -121,14 +126,12 @@ reliable_sample(struct vc__reliable *r, uint64_t rtt)
     uint64_t off = rtt > r->srtt ? rtt - r->srtt : r->srtt - rtt;
 
     if (r->srtt == 0) {
-        r->srtt = rtt;
+        r->srtt = rtt > 0 ? rtt : 1;
         r->rttvar = rtt / 2;
     } else {
         r->rttvar = (3 * r->rttvar + off + 2) / 4;
         r->srtt = (7 * r->srtt + rtt + 4) / 8;
     }
-    if (r->srtt == 0)
-        r->srtt = 1;
 }
 
 /* The timeout by the round trips, without doubling: RFC 6298, 2. Called by
@@ -145,9 +148,8 @@ reliable_rto(const struct vc__reliable *r)
     return rto < VC__RELIABLE_RTO_MAX ? rto : VC__RELIABLE_RTO_MAX;
 }
 
-/* Takes the time of the newest of these that was sent once: the older ones may
- * have waited for their acknowledgement. A caller that slept through timeouts
- * measures its sleep, so the time is limited. Called by
+/* Measures the newest of these that was sent once: older ones may have waited
+ * for the acknowledgement. The limit is for a caller that slept. Called by
  * vc__reliable_acknowledged(). */
 static void
 reliable_measure(struct vc__reliable *r, uint32_t fresh, uint64_t now)
@@ -165,18 +167,19 @@ reliable_measure(struct vc__reliable *r, uint32_t fresh, uint64_t now)
     }
 }
 
-/* Finds out whether the path reorders: one of these was sent once, and a later
- * one was acknowledged before. Called by vc__reliable_acknowledged(). */
+/* The path reorders if one of these was sent once and a later one was reported
+ * before. Called by vc__reliable_acknowledged(). */
 static void
 reliable_see_order(struct vc__reliable *r, uint32_t fresh)
 {
-    for (uint32_t i = 0; r->received >> i > 1; i++)
+    uint32_t before = reliable_reported(r);
+
+    for (uint32_t i = 0; before >> i > 1; i++)
         if (fresh >> i & 1 && reliable_sent(r, i)->times == 1)
             r->reorders = true;
 }
 
-/* n datagrams, and all before them, were acknowledged. Called by
- * reliable_advance(). */
+/* So many were acknowledged in order. Called by reliable_advance(). */
 static void
 reliable_grow(struct vc__reliable *r, uint32_t n)
 {
@@ -245,13 +248,13 @@ vc__reliable_acknowledged(struct vc__reliable *r, uint32_t ack, uint32_t sack,
 /* --- sending again ----------------------------------------------------- */
 
 /* How many that were sent after the datagram unacked + i, for the first time,
- * have been received. (Once in 2^32 the sequence 0 is one of them.) Called by
- * reliable_lost_at(). */
+ * have been received. Called by reliable_lost_at(). */
 static uint32_t
 reliable_later(const struct vc__reliable *r, uint32_t i)
 {
-    return set_count(
-        set_after(r->received, reliable_sent(r, i)->after - r->unacked));
+    uint32_t sent = reliable_sent(r, i)->after - r->unacked;
+
+    return set_count(set_after(reliable_reported(r), sent));
 }
 
 /* When unacked + i is lost by what has been received: NEVER if that is too
@@ -335,9 +338,8 @@ reliable_time_out(struct vc__reliable *r)
         r->rto = VC__RELIABLE_RTO_MAX;
 }
 
-/* True if a lost one may be sent again now. The oldest always may: what comes
- * after it is not delivered before. Called by vc__reliable_due() and
- * vc__reliable_resend(). */
+/* True if a lost one may be sent again now; the oldest always may. Called by
+ * vc__reliable_due() and vc__reliable_resend(). */
 static bool
 reliable_may_resend(const struct vc__reliable *r)
 {
@@ -375,8 +377,7 @@ vc__reliable_heard(struct vc__reliable *r, uint64_t now)
     (void)now;
     if (!vc__reliable_is_quiet(r))
         return;
-    /* Its silence was no congestion. All that is under way is lost since the
-     * last timeout. */
+    /* Its silence was no congestion. All under way is lost since then. */
     r->timeouts = 0;
     r->threshold = VC__RELIABLE_WINDOW;
     r->rto = reliable_rto(r);
