@@ -17,9 +17,12 @@
 void
 vc__ud_busy(struct vc__ud_port *p, struct vc__ud_wire *u)
 {
-    if (vc__ud_due(u) == VC__FOREVER)
+    bool is_busy = !cds_list_empty(&u->busy);
+
+    /* The tick looks at all busy wires, so what is due need not be known. */
+    if ((is_busy && p->ticking) || vc__ud_due(u) == VC__FOREVER)
         return;
-    if (cds_list_empty(&u->busy))
+    if (!is_busy)
         cds_list_add_tail(&u->busy, &p->busy);
     if (p->ticking)
         return;

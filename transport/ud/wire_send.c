@@ -122,6 +122,8 @@ vc__ud_send_lost(struct vc__ud_wire *u, uint64_t now)
 {
     uint32_t sequence;
 
+    if (u->reliable.unacked == u->reliable.next && u->unsent == NULL)
+        return;
     while (vc__ud_can_post(u->port) &&
            vc__reliable_resend(&u->reliable, now, &sequence)) {
         /* A failure shows in the completion queue. */
