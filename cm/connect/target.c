@@ -26,14 +26,15 @@
 static enum vc_status
 fail_target(const char *text, const char *why)
 {
-    return vc__fail(VC_INVALID_ARGUMENT,
-                    "target \"%.100s\": %s; write vc://HOST:PORT, "
-                    "rdma://HOST:PORT, rdma+ib://HOST:PORT, "
-                    "rdma+mc://GROUP:PORT, tcp://HOST:PORT (an IPv6 address as "
-                    "[::1]), shm:NAME, shm:///PATH or inproc://NAME; a client "
-                    "also list:TARGET,..., file:///PATH, dns:///NAME:PORT, or "
-                    "a scheme of vc_resolver_register()",
-                    text, why);
+    return vc__fail(
+        VC_INVALID_ARGUMENT,
+        "target \"%.100s\": %s; write vc://HOST:PORT, "
+        "rdma://HOST:PORT, rdma+ib://HOST:PORT, rdma+ud://HOST:PORT, "
+        "rdma+mc://GROUP:PORT, tcp://HOST:PORT (an IPv6 address as "
+        "[::1]), shm:NAME, shm:///PATH or inproc://NAME; a client "
+        "also list:TARGET,..., file:///PATH, dns:///NAME:PORT, or "
+        "a scheme of vc_resolver_register()",
+        text, why);
 }
 
 /* A scheme is unknown, or not in this build: returns VC_INVALID_ARGUMENT, with

@@ -214,6 +214,9 @@ struct vc_channel_opts {
  *   loopback address, as RDMA reaches none.
  * - "rdma+ib://HOST:PORT": a server that listens there, in the port space
  *   RDMA_PS_IB of rdma_create_id(3) instead of RDMA_PS_TCP; else as rdma://.
+ * - "rdma+ud://HOST:PORT": a server that listens there by RDMA datagrams (port
+ *   space RDMA_PS_UDP), which are made reliable (doc/wire.md, 2.12). Calls and
+ *   streams are the same; a server that dies is noticed by keepalive only.
  * - "rdma+mc://GROUP:PORT": all servers that listen at this multicast group, for
  *   one-way calls only: see verbcall/multicast.h. The function joins the group,
  *   and waits up to connect_timeout_ms for that; then it fails with

@@ -320,6 +320,10 @@ VC_API enum vc_status vc_server_load_set(struct vc_server *server,
  *   rdma_create_id(3), whose ports are others than those of rdma://. For hosts
  *   where the ports of RDMA_PS_TCP are used up or not to be used. An address is
  *   an IP address there, too.
+ * - "rdma+ud://ADDRESS:PORT": the same by datagrams (port space RDMA_PS_UDP),
+ *   which are made reliable. One queue pair of each thread serves all clients,
+ *   so it is for very many of them. The port's MTU must be 1024 bytes at least.
+ *   A client that is silent for 120 s may be taken for dead.
  * - "rdma+mc://GROUP:PORT": joins a multicast group over RDMA, and runs the
  *   one-way calls that are published there: see verbcall/multicast.h. PORT is
  *   not 0. It waits up to 2 s for that.
