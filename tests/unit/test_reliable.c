@@ -437,6 +437,17 @@ out_of_order_or_twice_is_acknowledged_at_once(void **state)
 }
 
 static void
+an_acknowledgement_that_is_due_is_not_put_off(void **state)
+{
+    struct vc__reliable r = end_at(2);
+
+    (void)state;
+    receive(&r, 1, 10); /* twice */
+    receive(&r, 2, 10);
+    assert_true(vc__reliable_ack_due(&r, 10));
+}
+
+static void
 what_is_due_first_is_due(void **state)
 {
     struct vc__reliable r = end_with_window(4);
@@ -491,6 +502,7 @@ main(void)
         cmocka_unit_test(what_data_has_acknowledged_is_not_acknowledged_alone),
         cmocka_unit_test(what_asks_is_acknowledged_at_once),
         cmocka_unit_test(out_of_order_or_twice_is_acknowledged_at_once),
+        cmocka_unit_test(an_acknowledgement_that_is_due_is_not_put_off),
         cmocka_unit_test(what_is_due_first_is_due),
     };
 

@@ -155,6 +155,22 @@ timeouts_in_a_row_count_as_one_loss(void **state)
 }
 
 static void
+what_a_timeout_has_counted_is_counted_once(void **state)
+{
+    struct vc__reliable r = end_with_window(16);
+
+    (void)state;
+    send_all(&r, 16, 0);
+    time_out(&r, 0, 1);
+    acknowledge(&r, 16, 21 * MS);
+    assert_int_equal(resend(&r, 21 * MS), 16);
+    send_all(&r, 3, 21 * MS);
+    assert_true(vc__reliable_acknowledged(&r, 16, 7, 22 * MS));
+    assert_int_equal(resend(&r, 22 * MS), 16);
+    assert_int_equal(r.window, 9);
+}
+
+static void
 nothing_new_is_sent_before_what_was_lost(void **state)
 {
     struct vc__reliable r = end_with_window(4);
@@ -428,6 +444,7 @@ main(void)
         cmocka_unit_test(
             a_timeout_leaves_a_window_of_one_that_grows_quickly_to_the_half),
         cmocka_unit_test(timeouts_in_a_row_count_as_one_loss),
+        cmocka_unit_test(what_a_timeout_has_counted_is_counted_once),
         cmocka_unit_test(nothing_new_is_sent_before_what_was_lost),
         cmocka_unit_test(
             a_datagram_is_sent_again_after_three_later_ones_and_not_after_two),

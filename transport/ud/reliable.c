@@ -98,7 +98,8 @@ vc__reliable_room(const struct vc__reliable *r)
     /* The sequence 0 takes a place in the window, too, if it is passed over. */
     if (UINT32_MAX - r->next < room)
         room--;
-    if (vc__reliable_is_quiet(r) || missing >= r->window)
+    /* No room for a quiet peer: its window is 1 and full. */
+    if (missing >= r->window)
         return 0;
     return room < r->window - missing ? room : r->window - missing;
 }
@@ -191,8 +192,8 @@ reliable_grow(struct vc__reliable *r, uint32_t n)
     }
 }
 
-/* The first n, and those after them that were acknowledged before, are done.
- * Called by vc__reliable_acknowledged(). */
+/* The first n, and those reported after them, are done. Called by
+ * vc__reliable_acknowledged(). */
 static void
 reliable_advance(struct vc__reliable *r, uint32_t n)
 {
@@ -208,8 +209,7 @@ reliable_advance(struct vc__reliable *r, uint32_t n)
     }
 }
 
-/* True if all that is acknowledged was sent. Called by
- * vc__reliable_acknowledged(). */
+/* True if all this was sent. Called by vc__reliable_acknowledged(). */
 static bool
 reliable_was_sent(const struct vc__reliable *r, uint32_t ack, uint32_t sack)
 {
