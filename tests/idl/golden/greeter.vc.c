@@ -37,12 +37,12 @@ static const struct vc_method demo_greeter__table[] = {
         VC_FIELD(name) "SayHello",
         VC_FIELD(hash) UINT32_C(0x960f5cd8),
         VC_FIELD(flags) 0,
-        VC_FIELD(request){VC_FIELD(desc) & demo__hello_request__descriptor,
-                          VC_FIELD(packed_size) NULL, VC_FIELD(pack) NULL,
-                          VC_FIELD(unpack) NULL},
-        VC_FIELD(reply){VC_FIELD(desc) & demo__hello_reply__descriptor,
-                        VC_FIELD(packed_size) NULL, VC_FIELD(pack) NULL,
-                        VC_FIELD(unpack) NULL},
+        VC_FIELD(request) {VC_FIELD(desc) &demo__hello_request__descriptor,
+            VC_FIELD(packed_size) NULL, VC_FIELD(pack) NULL,
+            VC_FIELD(unpack) NULL},
+        VC_FIELD(reply) {VC_FIELD(desc) &demo__hello_reply__descriptor,
+            VC_FIELD(packed_size) NULL, VC_FIELD(pack) NULL,
+            VC_FIELD(unpack) NULL},
         VC_FIELD(run) demo_greeter_say_hello__run,
         VC_FIELD(run_stream) NULL,
         VC_FIELD(timeout_ms) 0,
@@ -78,9 +78,9 @@ demo_greeter_say_hello(struct vc_channel *channel,
     void *message = NULL;
     enum vc_status status;
 
-    status =
-        vc_channel_call(channel, &demo_greeter_service, DEMO_GREETER_SAY_HELLO,
-                        request, opts, reply == NULL ? NULL : &message);
+    status = vc_channel_call(channel, &demo_greeter_service,
+                             DEMO_GREETER_SAY_HELLO, request, opts,
+                             reply == NULL ? NULL : &message);
     if (status == VC_OK)
         *reply = (Demo__HelloReply *)message;
     return status;
