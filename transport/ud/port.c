@@ -46,6 +46,7 @@ port_free(struct vc__ud_port *p)
     cds_list_del(&p->node);
     cds_list_del(&p->watcher.node);
     vc__timer_stop(&p->device->engine->timers, &p->tick);
+    vc__ud_ahs_trim(p, 0);
     vc__ud_queues_free(p);
     vc__device_put(p->device);
     pthread_mutex_destroy(&p->lock);

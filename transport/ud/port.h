@@ -47,6 +47,8 @@
 
 #define VC__UD_HEADER_SPACE 32u /* of a header in memory */
 #define VC__UD_BUCKETS      1024u
+/* Address handles without users that a port keeps. */
+#define VC__UD_IDLE_AHS 64u
 
 struct vc__ud_wire;
 
@@ -94,6 +96,7 @@ struct vc__ud_port {
     /* Receives. */
     struct vc__buffers receive;
     unsigned receives_max, posted;
+    unsigned held; /* of `posted`: with datagrams that came before their turn */
     struct vc__buffer *repost; /* handled, to be posted again */
     unsigned n_repost;
     struct ibv_wc wc[VC__WC_BATCH];
@@ -111,6 +114,7 @@ struct vc__ud_port {
 
     /* (P) */
     struct cds_list_head ahs;
+    unsigned idle_ahs;            /* of these, without users */
     unsigned users;               /* wires */
     struct cds_list_head wires;   /* all */
     struct cds_list_head busy;    /* those with something due */
@@ -192,10 +196,17 @@ vc__ud_packet_data(struct vc__ud_packet *packet)
 {
     return (uint8_t *)packet + VC__UD_PACKET_HEAD;
 }
-/* The address handle of these attributes; NULL: errno says why. */
+/* The address handle of these attributes; NULL: errno says why. Making one may
+ * block for a second, when the host is not there. Find makes none, and adds no
+ * user: NULL if there is none. */
 struct vc__ud_ah *vc__ud_ah_get(struct vc__ud_port *p,
                                 const struct ibv_ah_attr *attr);
-void vc__ud_ah_put(struct vc__ud_ah *ah);
+struct vc__ud_ah *vc__ud_ah_find(struct vc__ud_port *p,
+                                 const struct ibv_ah_attr *attr);
+/* One user less. Some without users are kept: their hosts often come back, and
+ * may hear that a connection is gone. Trim destroys those over `most`. */
+void vc__ud_ah_put(struct vc__ud_port *p, struct vc__ud_ah *ah);
+void vc__ud_ahs_trim(struct vc__ud_port *p, unsigned most);
 
 /* port_receive.c: the source's functions. */
 unsigned vc__ud_poll(struct vc__source *s);

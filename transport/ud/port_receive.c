@@ -43,7 +43,9 @@ wire_find_sender(struct vc__ud_port *p, uint32_t key, uint32_t qpn)
 /* --- strangers ----------------------------------------------------------- */
 
 /* Answers a datagram whose key no wire has: its sender finds out at once that
- * the connection is gone. For datagram_handle(). */
+ * the connection is gone. Only a host that has, or had, a connection is
+ * answered: to make an address handle for another one may block, and anybody
+ * can forge a source. For datagram_handle(). */
 static void
 reset_send(struct vc__ud_port *p, struct ibv_wc *wc, struct ibv_grh *grh,
            uint32_t key, uint64_t now)
@@ -57,11 +59,9 @@ reset_send(struct vc__ud_port *p, struct ibv_wc *wc, struct ibv_grh *grh,
         return;
     p->reset_at = now + RESET_PAUSE_US;
     pthread_mutex_lock(&p->lock);
-    ah = vc__ud_can_post(p) ? vc__ud_ah_get(p, &attr) : NULL;
-    if (ah != NULL) {
+    ah = vc__ud_can_post(p) ? vc__ud_ah_find(p, &attr) : NULL;
+    if (ah != NULL)
         vc__ud_post(p, ah->ah, wc->src_qp, RDMA_UDP_QKEY, &d, NULL, 0, 0);
-        vc__ud_ah_put(ah);
-    }
     pthread_mutex_unlock(&p->lock);
 }
 

@@ -53,39 +53,83 @@ ah_is_same(const struct ibv_ah_attr *a, const struct ibv_ah_attr *b)
 }
 
 struct vc__ud_ah *
-vc__ud_ah_get(struct vc__ud_port *p, const struct ibv_ah_attr *attr)
+vc__ud_ah_find(struct vc__ud_port *p, const struct ibv_ah_attr *attr)
 {
-    struct ibv_ah_attr wanted = *attr;
     struct vc__ud_ah *ah;
 
     cds_list_for_each_entry (ah, &p->ahs, node) {
-        if (ah_is_same(&ah->attr, attr)) {
-            ah->users++;
+        if (ah_is_same(&ah->attr, attr))
             return ah;
-        }
     }
-    ah = calloc(1, sizeof *ah);
+    return NULL;
+}
+
+/* Makes the address handle of these attributes, without users. NULL: errno says
+ * why. For vc__ud_ah_get(). */
+static struct vc__ud_ah *
+ah_make(struct vc__ud_port *p, const struct ibv_ah_attr *attr)
+{
+    struct ibv_ah_attr wanted = *attr;
+    struct vc__ud_ah *ah = calloc(1, sizeof *ah);
+
     if (ah == NULL)
         return NULL;
     ah->attr = *attr;
-    ah->users = 1;
     ah->ah = ibv_create_ah(p->device->pd, &wanted);
     if (ah->ah == NULL) {
         free(ah);
         return NULL;
     }
     cds_list_add(&ah->node, &p->ahs);
+    p->idle_ahs++;
     return ah;
 }
 
-void
-vc__ud_ah_put(struct vc__ud_ah *ah)
+struct vc__ud_ah *
+vc__ud_ah_get(struct vc__ud_port *p, const struct ibv_ah_attr *attr)
 {
-    if (--ah->users > 0)
-        return;
+    struct vc__ud_ah *ah = vc__ud_ah_find(p, attr);
+
+    if (ah == NULL)
+        ah = ah_make(p, attr);
+    if (ah != NULL && ah->users++ == 0)
+        p->idle_ahs--;
+    return ah;
+}
+
+/* Destroys an address handle without users. For the two functions after it. */
+static void
+ah_destroy(struct vc__ud_port *p, struct vc__ud_ah *ah)
+{
     cds_list_del(&ah->node);
     ibv_destroy_ah(ah->ah);
     free(ah);
+    p->idle_ahs--;
+}
+
+void
+vc__ud_ahs_trim(struct vc__ud_port *p, unsigned most)
+{
+    struct vc__ud_ah *ah, *next;
+
+    cds_list_for_each_entry_safe (ah, next, &p->ahs, node) {
+        if (p->idle_ahs <= most)
+            return;
+        if (ah->users == 0)
+            ah_destroy(p, ah);
+    }
+}
+
+void
+vc__ud_ah_put(struct vc__ud_port *p, struct vc__ud_ah *ah)
+{
+    if (--ah->users > 0)
+        return;
+    p->idle_ahs++;
+    cds_list_del(&ah->node);
+    cds_list_add_tail(&ah->node, &p->ahs); /* the oldest is trimmed first */
+    if (p->idle_ahs > 2 * VC__UD_IDLE_AHS)
+        vc__ud_ahs_trim(p, VC__UD_IDLE_AHS);
 }
 
 /* --- the send queue ------------------------------------------------------ */

@@ -247,7 +247,7 @@ port_leave(struct vc__ud_wire *u)
     cds_list_del(&u->waiting);
     cds_list_del(&u->acking);
     if (u->ah != NULL)
-        vc__ud_ah_put(u->ah);
+        vc__ud_ah_put(p, u->ah);
     p->users--;
     pthread_mutex_unlock(&p->lock);
     if (p->failed && p->users == 0)

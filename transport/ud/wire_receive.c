@@ -100,6 +100,7 @@ held_take(struct vc__ud_wire *u, uint32_t from)
         if (held.buffer == NULL)
             return;
         u->held[from % VC__RELIABLE_WINDOW].buffer = NULL;
+        u->port->held--;
         piece_take(u, held.buffer, held.len, held.piece, held.pieces);
         vc__ud_receive_give_back(u->port, held.buffer);
     }
@@ -112,6 +113,16 @@ struct arrival {
     bool room;                   /* writable() is to be called */
 };
 
+/* False: it came before its turn, and half of the receives are held for such
+ * datagrams, so it counts as lost: peers that leave gaps must not take all
+ * receives. For head_take(). */
+static bool
+receive_may_be_held(const struct vc__ud_wire *u, uint32_t sequence)
+{
+    return (int32_t)(sequence - u->reliable.expected) <= 0 ||
+           u->port->held < u->port->posted / 2;
+}
+
 /* Takes what the datagram says besides its data. (P). For vc__ud_take(). */
 static struct arrival
 head_take(struct vc__ud_wire *u, const struct vc__datagram *d, uint64_t now)
@@ -123,7 +134,7 @@ head_take(struct vc__ud_wire *u, const struct vc__datagram *d, uint64_t now)
         return a;
     u->heard = now;
     vc__reliable_heard(&u->reliable, now);
-    if (d->sequence != 0)
+    if (d->sequence != 0 && receive_may_be_held(u, d->sequence))
         a.kind = vc__reliable_received(&u->reliable, d->sequence,
                                        d->flags & VC__DATAGRAM_ASKS, now);
     else if (d->flags & VC__DATAGRAM_ASKS)
@@ -141,6 +152,7 @@ static void
 ahead_keep(struct vc__ud_wire *u, const struct vc__datagram *d,
            struct vc__buffer *buffer, uint32_t len)
 {
+    u->port->held++;
     u->held[d->sequence % VC__RELIABLE_WINDOW] =
         (struct vc__ud_held){.buffer = buffer,
                              .len = len - VC__DATAGRAM_HEADER,
@@ -179,8 +191,10 @@ vc__ud_drop_received(struct vc__ud_wire *u)
 {
     ud_assembly_drop(u);
     for (unsigned i = 0; i < VC__RELIABLE_WINDOW; i++) {
-        if (u->held[i].buffer != NULL)
-            vc__ud_receive_give_back(u->port, u->held[i].buffer);
+        if (u->held[i].buffer == NULL)
+            continue;
+        vc__ud_receive_give_back(u->port, u->held[i].buffer);
         u->held[i].buffer = NULL;
+        u->port->held--;
     }
 }
