@@ -11,16 +11,17 @@
  * engine, without that lock.
  *
  * Called by: port.c (ud_context_of, ud_port_fail, ud_queues_make,
- * ud_queues_free, ud_receives_add, ud_tick_arm), wire.c (ud_context_of,
- * ud_open, ud_close, ud_port_get, ud_port_fail, ud_port_grow, ud_can_post,
- * ud_packet_new, ud_packet_release, ud_packet_data, ud_ah_put, ud_busy),
- * port_receive.c (ud_port_fail, ud_receive_give_back, ud_receives_repost,
- * ud_can_post, ud_post, ud_retire, ud_ah_get, ud_ah_put, ud_busy), connect.c
- * (ud_port_window, ud_ah_get), wire_send.c (ud_port_window, ud_can_post,
- * ud_post, ud_packet_release, ud_busy), port_queues.c (ud_receives_add,
- * ud_receive_give_back, ud_receives_repost, ud_poll, ud_arm, ud_ready),
- * wire_receive.c (ud_receive_give_back), port_send.c (ud_packet_release,
- * ud_packet_data), port_tick.c (ud_tick). */
+ * ud_queues_free, ud_receives_add, ud_ahs_trim, ud_tick_arm), wire.c
+ * (ud_context_of, ud_open, ud_close, ud_port_get, ud_port_fail, ud_port_grow,
+ * ud_can_post, ud_packet_new, ud_packet_release, ud_packet_data, ud_ah_put,
+ * ud_busy), port_receive.c (ud_port_fail, ud_receive_give_back,
+ * ud_receives_repost, ud_can_post, ud_post, ud_retire, ud_ah_get, ud_ah_find,
+ * ud_busy), connect.c (ud_port_window, ud_ah_get), wire_send.c (ud_port_window,
+ * ud_can_post, ud_post, ud_packet_release, ud_busy), port_queues.c
+ * (ud_receives_add, ud_receive_give_back, ud_receives_repost, ud_poll, ud_arm,
+ * ud_ready), wire_receive.c (ud_receive_give_back), port_send.c
+ * (ud_packet_release, ud_packet_data, ud_ah_find, ud_ahs_trim), port_tick.c
+ * (ud_tick). */
 #ifndef VC_TRANSPORT_UD_PORT_H
 #define VC_TRANSPORT_UD_PORT_H
 
