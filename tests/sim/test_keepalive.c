@@ -2,9 +2,6 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * How soon a dead peer is detected, and that no live peer is taken for dead. */
-#include <stdio.h>
-#include <string.h>
-
 #include "tests/sim/alive_scene.h"
 
 /* --- dead peers -------------------------------------------------------- */

@@ -3,8 +3,6 @@
  *
  * Keepalive over poor networks: packets that are held, or delivered twice, and
  * paths that drop packets without bytes. */
-#include <string.h>
-
 #include "tests/sim/alive_scene.h"
 
 /* --- poor networks ----------------------------------------------------- */
