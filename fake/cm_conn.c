@@ -24,8 +24,8 @@ depth_is_good(uint8_t depth, uint8_t most)
 }
 
 /* librdmacm's own check, before it calls the kernel: without parameters the id
- * must have a QP. (The accept of librdmacm 44 crashes before this check.) Called
- * by rdma_connect() and rdma_accept(). */
+ * must have a QP. (The accept of librdmacm 44 crashes before this check.)
+ * Called by rdma_connect() and rdma_accept(). */
 static bool
 param_is_good(const struct fake__id *k, const struct rdma_conn_param *param)
 {

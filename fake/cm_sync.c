@@ -3,8 +3,8 @@
  *
  * Synchronous ids, which have no channel of the program: each has its own, and
  * a call that leads to an event waits for it there, as in librdmacm.
- * rdma_create_ep() is not simulated. Static functions run on the thread of their
- * caller: one thread of the world runs at a time (world.h). */
+ * rdma_create_ep() is not simulated. Static functions run on the thread of
+ * their caller: one thread of the world runs at a time (world.h). */
 #include <errno.h>
 
 #include "fake/cm.h"

@@ -157,8 +157,8 @@ void fake_path_cut(struct fake_host *from, struct fake_host *to, bool cut);
  * Addresses are resolved as before. */
 void fake_path_clog(struct fake_host *from, struct fake_host *to, bool clogged);
 
-/* fake_path_duplicate - has one in so many packets of RC QPs on this path arrive
- * twice, by chance; 0: none. */
+/* fake_path_duplicate - has one in so many packets of RC QPs on this path
+ * arrive twice, by chance; 0: none. */
 void fake_path_duplicate(struct fake_host *from, struct fake_host *to,
                          unsigned one_in);
 
@@ -207,8 +207,8 @@ void fake_device_reads(struct fake_host *host, unsigned in, unsigned out);
  * for QPs created afterwards. */
 void fake_device_inline(struct fake_host *host, unsigned bytes);
 
-/* fake_device_handles - sets how many address handles the host's device has at a
- * time (max_ah). The default is Soft-RoCE's. */
+/* fake_device_handles - sets how many address handles the host's device has at
+ * a time (max_ah). The default is Soft-RoCE's. */
 void fake_device_handles(struct fake_host *host, unsigned ahs);
 
 /* fake_device_multicast - sets how many multicast groups may have QPs on the
@@ -217,9 +217,9 @@ void fake_device_handles(struct fake_host *host, unsigned ahs);
 void fake_device_multicast(struct fake_host *host, unsigned groups,
                            unsigned qps);
 
-/* fake_device_drops_empty - has packets without bytes (a SEND or an RDMA WRITE of
- * length 0) lost on the way to and from the host's device, as some clouds do.
- * Acknowledgements and messages of rdma_cm pass. */
+/* fake_device_drops_empty - has packets without bytes (a SEND or an RDMA WRITE
+ * of length 0) lost on the way to and from the host's device, as some clouds
+ * do. Acknowledgements and messages of rdma_cm pass. */
 void fake_device_drops_empty(struct fake_host *host, bool drops);
 
 /* fake_cm_former - makes librdmacm behave like an old version: for ENOMEM,

@@ -146,7 +146,8 @@ held_add(struct path *p, void (*fn)(void *, uint64_t), void *obj, uint64_t n)
     p->counts.held++;
 }
 
-/* Called by message_send() (cm_wire.c), datagram_depart() (ud.c) and in packet.c. */
+/* Called by message_send() (cm_wire.c), datagram_depart() (ud.c) and in
+ * packet.c. */
 void
 fake__path_send(const struct fake_host *from, const struct fake_host *to,
                 uint64_t delay, void (*fn)(void *obj, uint64_t n), void *obj,

@@ -30,8 +30,8 @@ checksum(const uint8_t *ip)
     return (uint16_t) ~(sum + (sum >> 16));
 }
 
-/* As with RoCE v2 over IPv4: the first 20 bytes mean nothing, the others are the
- * IPv4 header. Called by header_write(). */
+/* As with RoCE v2 over IPv4: the first 20 bytes mean nothing, the others are
+ * the IPv4 header. Called by header_write(). */
 static void
 ipv4_write(uint8_t *grh, const struct fake_host *from, const union ibv_gid *to,
            unsigned length)

@@ -383,8 +383,8 @@ struct fake__answer {
     enum ibv_wc_status status;
     unsigned rnr_timer; /* of the peer, if it was not ready */
 };
-/* An answer to the QP's request with this PSN arrives; `data`: what a READ or an
- * atomic operation reads. */
+/* An answer to the QP's request with this PSN arrives; `data`: what a READ or
+ * an atomic operation reads. */
 void fake__wire_answered(struct fake__qp *qp, uint64_t epoch, uint32_t psn,
                          const struct fake__answer *answer,
                          struct fake__piece *data);

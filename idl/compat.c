@@ -253,8 +253,8 @@ compat_oneofs(const struct compat *c, const struct type *old,
 
 /* --- types --------------------------------------------------------------- */
 
-/* Checks two versions of a message; those of its fields' types follow. Called by
- * compat_pairs(). */
+/* Checks two versions of a message; those of its fields' types follow. Called
+ * by compat_pairs(). */
 static const char *
 compat_message(struct compat *c, const struct type *old, const struct type *now)
 {
@@ -279,8 +279,8 @@ compat_message(struct compat *c, const struct type *old, const struct type *now)
     return problem;
 }
 
-/* True if the enum has the number, or reserves it; the end of a range is part of
- * it. Asked by compat_enum(). */
+/* True if the enum has the number, or reserves it; the end of a range is part
+ * of it. Asked by compat_enum(). */
 static bool
 compat_enum_has(const Idl__Enum *e, int32_t number)
 {

@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Writes the text of a schema, and hashes it. See schema.h. All static functions
- * run within schema_fingerprint(), on the only thread of the plugin; the text
- * and all lists lie in the arena. */
+ * Writes the text of a schema, and hashes it. See schema.h. All static
+ * functions run within schema_fingerprint(), on the only thread of the plugin;
+ * the text and all lists lie in the arena. */
 #include "idl/schema.h"
 
 #include <inttypes.h>
@@ -66,8 +66,8 @@ number_compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Adds a type to the list, unless it is there or the request lacks it. Called by
- * schema_methods() and schema_field(). */
+/* Adds a type to the list, unless it is there or the request lacks it. Called
+ * by schema_methods() and schema_field(). */
 static void
 walk_add(struct walk *w, const struct type *type)
 {

@@ -14,8 +14,8 @@
 
 /* Returns the hash of a text with all that a peer may not differ in: a line for
  * each method in the order of their names, "SayHello (demo.HelloRequest)
- * returns (demo.HelloReply)\n", with "stream " before a streamed type; then each
- * message and enum, in the order in which they are first named:
+ * returns (demo.HelloReply)\n", with "stream " before a streamed type; then
+ * each message and enum, in the order in which they are first named:
  *
  *     message demo.HelloReply
  *     1 string

@@ -12,8 +12,8 @@
 #include "rpc/options.h"
 #include "transport/core/clock.h"
 
-/* For vc__interceptors_add() and vc__interceptors_none(): a chain without interceptors, with one reference;
- * NULL if memory is short. */
+/* For vc__interceptors_add() and vc__interceptors_none(): a chain without
+ * interceptors, with one reference; NULL if memory is short. */
 static struct vc__interceptors *
 chain_new(void)
 {

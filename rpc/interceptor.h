@@ -67,8 +67,8 @@ struct vc_interception {
 enum vc_status vc__interceptors_add(struct vc__interceptors **chain,
                                     const struct vc_interceptor *interceptor);
 
-/* Makes *chain an empty chain, for the channel of a multicast group, whose calls
- * go the way of those with interceptors (vc__publisher_open()). VC_OK, or
+/* Makes *chain an empty chain, for the channel of a multicast group, whose
+ * calls go the way of those with interceptors (vc__publisher_open()). VC_OK, or
  * VC_RESOURCE_EXHAUSTED  no memory */
 enum vc_status vc__interceptors_none(struct vc__interceptors **chain);
 

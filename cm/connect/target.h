@@ -34,11 +34,11 @@ struct vc__target {
 };
 
 /* Parses "vc://HOST:PORT", "rdma://HOST:PORT", "rdma+ib://HOST:PORT",
- * "rdma+mc://GROUP:PORT" or "tcp://HOST:PORT", with "[IPV6]" as HOST. "inproc://NAME" gives a host
- * without a port; so do "shm:///PATH" (host "/PATH") and "shm:NAME" (host
- * "@NAME"). text may be NULL, which is malformed. Called for what a program or
- * resolver names: targets, addresses, redirects, and where a server listens.
- * VC_OK, or
+ * "rdma+mc://GROUP:PORT" or "tcp://HOST:PORT", with "[IPV6]" as HOST.
+ * "inproc://NAME" gives a host without a port; so do "shm:///PATH" (host
+ * "/PATH") and "shm:NAME" (host "@NAME"). text may be NULL, which is malformed.
+ * Called for what a program or resolver names: targets, addresses, redirects,
+ * and where a server listens. VC_OK, or
  * VC_INVALID_ARGUMENT  with a text that says what is wrong */
 enum vc_status vc__target_parse(struct vc__target *target, const char *text);
 
@@ -67,8 +67,8 @@ bool vc__target_numeric(const struct vc__target *target,
 int vc__target_lookup(const struct vc__target *target, struct vc__addrs *addrs);
 
 /* Checks whether the transport can be used at this address. what, for the text:
- * what would be done there, as "listen at" or "connect to". Called when a program gives such an address, and
- * for each link that connects. VC_OK, or
+ * what would be done there, as "listen at" or "connect to". Called when a
+ * program gives such an address, and for each link that connects. VC_OK, or
  * VC_INVALID_ARGUMENT  the transport has no loopback and this is a loopback
  *                      address: rdma_cm would take it for all addresses of
  *                      all devices; or the transport is one of multicast groups

@@ -298,8 +298,9 @@ pool_failed(struct vc__pool *p, struct endings *e)
     vc__pool_waiters_take(p, &e->connecting);
 }
 
-/* For vc__pool_failed(): true if a server refuses only the service of the hello:
- * it lacks that, or by a reject says that it has another schema of it. */
+/* For vc__pool_failed(): true if a server refuses only the service of the
+ * hello: it lacks that, or by a reject says that it has another schema of
+ * it. */
 static bool
 is_of_service(const struct vc__pool *p, enum vc_status status)
 {

@@ -60,8 +60,8 @@ pool_connect_on_link_new(struct vc__dial_run *d,
     return &pl->try;
 }
 
-/* ops->failed: the run has ended without a link, so the attempt has failed. Only
- * the reject "schema" has the status VC_FAILED_PRECONDITION. */
+/* ops->failed: the run has ended without a link, so the attempt has failed.
+ * Only the reject "schema" has the status VC_FAILED_PRECONDITION. */
 static void
 pool_connect_on_failed(struct vc__dial_run *d, const struct vc__error *error)
 {

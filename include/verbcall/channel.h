@@ -217,11 +217,11 @@ struct vc_channel_opts {
  * - "rdma+ud://HOST:PORT": a server that listens there by RDMA datagrams (port
  *   space RDMA_PS_UDP), which are made reliable (doc/wire.md, 2.12). Calls and
  *   streams are the same; a server that dies is noticed by keepalive only.
- * - "rdma+mc://GROUP:PORT": all servers that listen at this multicast group, for
- *   one-way calls only: see verbcall/multicast.h. The function joins the group,
- *   and waits up to connect_timeout_ms for that; then it fails with
- *   VC_UNAVAILABLE, or VC_PERMISSION_DENIED for a device that this user may not
- *   open. Options about servers and connections are refused.
+ * - "rdma+mc://GROUP:PORT": all servers that listen at this multicast group,
+ * for one-way calls only: see verbcall/multicast.h. The function joins the
+ * group, and waits up to connect_timeout_ms for that; then it fails with
+ * VC_UNAVAILABLE, or VC_PERMISSION_DENIED for a device that this user may not
+ * open. Options about servers and connections are refused.
  * - "tcp://HOST:PORT": the same over TCP.
  * - "shm:NAME" or "shm:///PATH": a process of this host, through shared memory
  *   (at a NAME, of this user or of root: any user may take a free one).

@@ -191,16 +191,16 @@ struct vc_server_opts {
      * metadata, has none. Default 0: none. */
     uint32_t load_reports;
 
-    /* What to do about a client whose schema of a service, as the fingerprint in
-     * the generated code says, is neither this server's nor accepted
+    /* What to do about a client whose schema of a service, as the fingerprint
+     * in the generated code says, is neither this server's nor accepted
      * (vc_server_schema_accept()). Default 0: nothing is compared.
      * VC_SCHEMA_WARN: it is served. The log has a line once per client, and
-     *   each such session counts in schemas_differ (verbcall/counters.h).
+     * each such session counts in schemas_differ (verbcall/counters.h).
      * VC_SCHEMA_REFUSE: its calls of that service end with
-     *   VC_FAILED_PRECONDITION, not executed.
-     * Clients of this version give a fingerprint for every service. Older ones
-     * give it for the first service of a connection only; their other sessions
-     * count as different. Health and reflection are not compared. */
+     * VC_FAILED_PRECONDITION, not executed. Clients of this version give a
+     * fingerprint for every service. Older ones give it for the first service
+     * of a connection only; their other sessions count as different. Health and
+     * reflection are not compared. */
     uint32_t schema_check;
 
     /* What a client may offer to receive at most: bytes of a reply or stream

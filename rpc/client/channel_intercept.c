@@ -48,7 +48,8 @@ vc__channel_intercept_request(struct vc_interception *i, const void *request)
 }
 
 /* Makes the call, for call_lead(), and reports its request and its reply.
- * Returns as vc__channel_call(), or as vc__publish() for a multicast group. The caller's thread. */
+ * Returns as vc__channel_call(), or as vc__publish() for a multicast group. The
+ * caller's thread. */
 static enum vc_status
 channel_intercept_call_pass(struct vc_interception *i,
                             struct vc_channel *channel, const void *request,

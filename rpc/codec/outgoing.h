@@ -60,8 +60,8 @@ vc__outgoing_is_of(const struct vc_message_type *type, const void *message)
 /* Measures a message: true with *packing set. False if vc__outgoing_measure()
  * would refuse it, with this peer_max and without a limit of the method. So a
  * caller needs a struct vc__outgoing only in that case. Called for a request by
- * rpc/client/attempt.c and vc__channel_intercept_request(), and for a message of
- * a stream by stream_send_measure(). */
+ * rpc/client/attempt.c and vc__channel_intercept_request(), and for a message
+ * of a stream by stream_send_measure(). */
 static inline bool
 vc__outgoing_fits(const struct vc_message_type *type, const void *message,
                   size_t peer_max, struct vc__packing *packing)

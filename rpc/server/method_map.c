@@ -129,7 +129,8 @@ opened_new(struct vc__services *services, const struct vc__frame *f)
     return opened;
 }
 
-/* True if the frame has the same body and fingerprint. Called by vc__opened_get(). */
+/* True if the frame has the same body and fingerprint. Called by
+ * vc__opened_get(). */
 static bool
 is_same(const struct vc__opened *opened, const struct vc__frame *f)
 {

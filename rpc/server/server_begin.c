@@ -134,8 +134,8 @@ method_find(struct vc_call *call, const char **fault)
 }
 
 /* Without memory for a call there is none for an answer: the session forgets
- * the call, and the link is closed, if there is one. Called by vc__call_begin() and
- * refused_take(). */
+ * the call, and the link is closed, if there is one. Called by vc__call_begin()
+ * and refused_take(). */
 static void
 call_starve(const struct vc__call_site *site)
 {

@@ -253,7 +253,8 @@ publisher_note(struct vc__multicast_member *m, const struct vc__multicast *d)
 /* --- services ------------------------------------------------------------- */
 
 /* Writes the body of an OPEN frame that names the service with all its methods.
- * Returns its length; with out NULL that is all. Called by member_session_make(). */
+ * Returns its length; with out NULL that is all. Called by
+ * member_session_make(). */
 static uint32_t
 open_body(const struct vc_service *service, uint8_t *out)
 {

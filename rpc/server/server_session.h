@@ -108,10 +108,10 @@ void vc__server_session_close(struct vc__server_session *s);
 /* --- calls of a multicast group ------------------------------------------- */
 
 /* Makes a session for the calls of one service that come by datagrams: it has
- * `slots` slots, and no seat. The frame is an OPEN of that service. It counts as
- * closed, so that no reply is sent, but stays until group_end(). NULL without
- * memory. Called by member_session() (rpc/server/server_multicast.c), as the
- * next two. */
+ * `slots` slots, and no seat. The frame is an OPEN of that service. It counts
+ * as closed, so that no reply is sent, but stays until group_end(). NULL
+ * without memory. Called by member_session() (rpc/server/server_multicast.c),
+ * as the next two. */
 struct vc__server_session *
 vc__server_session_group_open(struct vc__server_link *sl,
                               const struct vc__frame *f, uint16_t slots);

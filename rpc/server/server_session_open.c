@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * OPEN and CLOSE: opens sessions, binds them to a link, and answers when a
- * client closes one. Also sessions of multicast groups, which have neither. The holder of the engine only. See
- * rpc/server/server_session.h. */
+ * client closes one. Also sessions of multicast groups, which have neither. The
+ * holder of the engine only. See rpc/server/server_session.h. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -97,9 +97,9 @@ weight_of(const struct vc__frame *open)
     return open->method < VC__WEIGHT_MAX ? open->method : VC__WEIGHT_MAX;
 }
 
-/* The fingerprint of the client's schema that an OPEN stands for: its own, or of
- * an older client, which has none in an OPEN, that of the hello if both name the
- * same service; 0: unknown. Called by session_new(). */
+/* The fingerprint of the client's schema that an OPEN stands for: its own, or
+ * of an older client, which has none in an OPEN, that of the hello if both name
+ * the same service; 0: unknown. Called by session_new(). */
 static uint32_t
 schema_of(const struct vc__server_peer *peer, const struct vc__frame *f)
 {

@@ -97,8 +97,8 @@ enum vc_status vc__services_remove(struct vc__services *t, const char *name);
  * reflection service in its handler. */
 struct vc__service_entry *vc__services_get(struct vc__services *t,
                                            const char *name, size_t len);
-/* The same by the service's id. Called on the holder for a multicast datagram of
- * a service that no earlier one named (rpc/server/server_multicast.c). */
+/* The same by the service's id. Called on the holder for a multicast datagram
+ * of a service that no earlier one named (rpc/server/server_multicast.c). */
 struct vc__service_entry *vc__services_get_id(struct vc__services *t,
                                               uint64_t id);
 /* Drops a reference: the table's, that of a session (vc__opened_put()), or one

@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Scenarios of tests/fake/faithful.c: a port that goes down and up, and a device
- * that is removed. No message of rdma_cm is sent while the port is down: after
- * that the CM of Soft-RoCE would receive nothing more. */
+ * Scenarios of tests/fake/faithful.c: a port that goes down and up, and a
+ * device that is removed. No message of rdma_cm is sent while the port is down:
+ * after that the CM of Soft-RoCE would receive nothing more. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Scenarios of tests/fake/faithful.c: memory windows and SEND_WITH_INV. In five
- * ways Soft-RoCE differs from adapters here; the fake's profile for it has them,
- * and the strict profile is as adapters:
+ * ways Soft-RoCE differs from adapters here; the fake's profile for it has
+ * them, and the strict profile is as adapters:
  * - the completion of a SEND_WITH_INV has the flag of the kernel (bit 2), and
  *   not IBV_WC_WITH_INV (bit 3); its invalidated_rkey is right;
  * - who sends the key of no window has success, and only the receiver fails;

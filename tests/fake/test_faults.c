@@ -259,8 +259,8 @@ an_acknowledged_event_is_garbage(void **state)
     end(&p);
 }
 
-/* The client asks for all that its device can. The server's can less (the fake's
- * device stands for both): librdmacm adjusts the accept down to it. */
+/* The client asks for all that its device can. The server's can less (the
+ * fake's device stands for both): librdmacm adjusts the accept down to it. */
 static void
 an_accept_without_parameters_is_adjusted_to_the_device(void **state)
 {

@@ -68,8 +68,8 @@ fnv_32(const char *text)
     return hash;
 }
 
-/* Methods are in the order of the file; the fingerprint sorts them by name, and has
- * the messages that they lead to. */
+/* Methods are in the order of the file; the fingerprint sorts them by name, and
+ * has the messages that they lead to. */
 static void
 test_table(void)
 {

@@ -111,7 +111,7 @@ world_end(void)
     assert_int_equal(0, fake_end());
 }
 
-/* --- one that is slow ------------------------------------------------------ */
+/* --- one that is slow ----------------------------------------------------- */
 
 static void *
 caller_main(void *arg)
@@ -179,7 +179,7 @@ a_slow_server_does_not_show_in_the_99th_percentile(void **state)
     }
 }
 
-/* --- one that fails --------------------------------------------------------- */
+/* --- one that fails ------------------------------------------------------- */
 
 static void
 call_once(void)

@@ -254,7 +254,7 @@ why_a_group_cannot_be_joined_is_said_in_time(void **state)
     assert_int_equal(fake_end(), 0);
 }
 
-/* --- any call fails -------------------------------------------------------- */
+/* --- any call fails ------------------------------------------------------- */
 
 static unsigned
 things(void)

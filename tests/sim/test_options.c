@@ -323,7 +323,7 @@ a_name_has_at_most_63_bytes(void **state)
     assert_int_equal(fake_end(), 0);
 }
 
-/* --- the options of calls -------------------------------------------------- */
+/* --- the options of calls ------------------------------------------------- */
 
 /* The three ways to start a call. */
 static enum vc_status
@@ -417,7 +417,7 @@ a_call_takes_a_timeout_within_its_range_whatever_begins_it(void **state)
     assert_int_equal(fake_end(), 0);
 }
 
-/* --- structures that grow ---------------------------------------------------- */
+/* --- structures that grow ------------------------------------------------- */
 
 /* A program that was built with an older header sets an older `size`. Fields
  * after that size are not read. */

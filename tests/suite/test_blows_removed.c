@@ -211,7 +211,7 @@ a_removed_device_is_left_with_nothing_within_a_second(void **state)
     ends_stop();
 }
 
-/* --- a multicast group ----------------------------------------------------- */
+/* --- a multicast group ---------------------------------------------------- */
 
 #define GROUP_TARGET "rdma+mc://239.1.2.3:7000"
 
@@ -296,8 +296,8 @@ group_run(void *arg, int ready)
     return 0;
 }
 
-/* The second device of the guest: librdmacm keeps the last one of a machine open
- * when it is removed. */
+/* The second device of the guest: librdmacm keeps the last one of a machine
+ * open when it is removed. */
 static void
 a_group_is_joined_again_when_its_device_is_back(void **state)
 {

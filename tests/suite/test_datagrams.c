@@ -86,7 +86,7 @@ channels_of_several_runtimes_share_one_queue_pair_of_the_server(void **state)
     }
 }
 
-/* --- where it leads nowhere -------------------------------------------------- */
+/* --- where it leads nowhere ----------------------------------------------- */
 
 /* Connects to a target for a service, which must fail with these words. */
 static void

@@ -20,7 +20,7 @@
 #define MANY_MS 1000
 #endif
 
-/* --- sets ------------------------------------------------------------------ */
+/* --- sets ----------------------------------------------------------------- */
 
 static void
 set_fails(const struct vc_endpoint *endpoints, size_t n, const char *why)
@@ -177,7 +177,7 @@ one_target_named_twice_counts_once(void **state)
     resolved_stop(&w);
 }
 
-/* --- metadata --------------------------------------------------------------- */
+/* --- metadata ------------------------------------------------------------- */
 
 /* The first server whose metadata say version 2. */
 static uint32_t
@@ -240,7 +240,7 @@ a_policy_sees_new_metadata_of_servers_that_stay_connected(void **state)
     resolved_stop(&w);
 }
 
-/* --- ahead ------------------------------------------------------------------ */
+/* --- ahead ---------------------------------------------------------------- */
 
 /* Waits until server i of n is connected. */
 static void
@@ -279,7 +279,7 @@ a_server_is_connected_without_a_call(void **state)
     resolved_stop(&w);
 }
 
-/* --- many ------------------------------------------------------------------- */
+/* --- many ----------------------------------------------------------------- */
 
 /* Sets the servers number `from` to from + MANY - 1, none of which is there,
  * from the last to the first if `back` is true. */
@@ -318,7 +318,7 @@ a_thousand_servers_come_and_go_in_a_second(void **state)
     resolved_stop(&w);
 }
 
-/* --- types ----------------------------------------------------------------- */
+/* --- types ---------------------------------------------------------------- */
 
 static void
 open_fails(struct resolved *w, enum vc_status status, const char *target,

@@ -16,6 +16,9 @@
 #include "cm/connect/cm.h"
 #include "cm/connect/hello.h"
 #include "cm/connect/target.h"
+#include "transport/rdma/rdma.h"
+#include "transport/ud/datagram.h"
+#include "transport/ud/ud.h"
 
 static void
 host_and_port_are_found(void **state)
@@ -211,6 +214,14 @@ each_transport_carries_a_hello_an_accept_and_a_reject(void **state)
         assert_in_range(t->accept_max, VC__ACCEPT_LEAST, UINT16_MAX);
         assert_in_range(t->reject_max, VC__REJECT_LEAST, UINT16_MAX);
     }
+#ifndef VC_WITHOUT_RDMA
+    assert_int_equal(56, vc__rdma.hello_max);
+    assert_int_equal(196, vc__rdma.accept_max);
+    assert_int_equal(148, vc__rdma.reject_max);
+    assert_int_equal(180, vc__rdma_ud.hello_max + VC__INTRO);
+    assert_int_equal(136, vc__rdma_ud.accept_max + VC__INTRO);
+    assert_int_equal(136, vc__rdma_ud.reject_max);
+#endif
 }
 
 static enum vc_status

@@ -28,8 +28,8 @@
 /* Writes the address to text, which it returns: "10.9.0.1:7471",
  * "[fe80::1%eth0]:7471", "inproc://NAME", "inproc://#KEY" or "this process"
  * without a name, "shm:NAME", "shm of this host" for a random name,
- * "shm:///PATH"; "?" if it is no address. Called by all floors for errors, log lines and descriptions,
- * under any lock. */
+ * "shm:///PATH"; "?" if it is no address. Called by all floors for errors, log
+ * lines and descriptions, under any lock. */
 #define VC__ADDR_TEXT 128
 const char *vc__addr_text(const struct sockaddr *addr,
                           char text[VC__ADDR_TEXT]);

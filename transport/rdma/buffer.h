@@ -55,7 +55,8 @@ enum vc_status vc__fail_pinned(int err, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* Init when the device is opened, fini when it is closed (device_queues.c).
- * Registers nothing yet; budget is the limit in bytes, size that of a buffer. */
+ * Registers nothing yet; budget is the limit in bytes, size that of a
+ * buffer. */
 void vc__buffers_init(struct vc__buffers *b, struct ibv_pd *pd, const char *use,
                       size_t size, size_t budget);
 /* Unregisters and frees all buffers; none of them is posted any more. */

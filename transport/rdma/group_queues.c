@@ -72,7 +72,7 @@ group_buffers_make(struct vc__group *g)
     return VC_OK;
 }
 
-/* --- the QP ---------------------------------------------------------------- */
+/* --- the QP --------------------------------------------------------------- */
 
 /* Makes the completion queue; a member's reports to a channel. 0, or an errno.
  * Called by vc__group_queues_init(). */

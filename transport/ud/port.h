@@ -150,8 +150,8 @@ void vc__ud_close(struct vc__context *context);
 enum vc_status vc__ud_port_get(struct vc__ud_context *c, struct rdma_cm_id *id,
                                struct vc__ud_port **port);
 /* The port has failed, or its device is gone: its wires are notified, by a
- * task, and it is freed when it has none. Called also when a failed port loses its
- * last wire. */
+ * task, and it is freed when it has none. Called also when a failed port loses
+ * its last wire. */
 void vc__ud_port_fail(struct vc__ud_port *p);
 
 /* (P) How many datagrams a peer may have under way to this port, so that all of

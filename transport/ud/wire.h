@@ -124,8 +124,8 @@ uint64_t vc__ud_due(const struct vc__ud_wire *u);
 /* Gives back all packets. */
 void vc__ud_drop_packets(struct vc__ud_wire *u);
 
-/* wire_receive.c: a datagram of len bytes of the wire's peer has come; called on
- * the holder, without the lock. `buffer` is its receive, with the header and
+/* wire_receive.c: a datagram of len bytes of the wire's peer has come; called
+ * on the holder, without the lock. `buffer` is its receive, with the header and
  * the data; true if the wire keeps the buffer for now. */
 bool vc__ud_take(struct vc__ud_wire *u, const struct vc__datagram *d,
                  struct vc__buffer *buffer, uint32_t len, uint64_t now);
