@@ -2,8 +2,8 @@
 # SPDX-FileCopyrightText: 2026 Verbcall authors
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# inside.sh ROUNDS [COUNT]: the part of latency.sh that runs where the RDMA device is, in the build folder. Prints one line a
-# measurement, "send_lat SIZE MICROSECONDS" or "call SIZE MICROSECONDS".
+# inside.sh ROUNDS [COUNT [SCHEME]]: the part of latency.sh and datagram.sh (whose scheme is rdma+ud) that runs where the RDMA
+# device is, in the build folder. Prints one line a measurement, "send_lat SIZE MICROSECONDS" or "call SIZE MICROSECONDS".
 set -u
 # shellcheck source=examples/servers.sh
 . "$(dirname -- "$0")/../examples/servers.sh"
@@ -11,6 +11,12 @@ set -u
 count=${2-5000} # round trips, or calls, in one measurement
 port=18533      # of ib_send_lat
 perftest=       # its server
+sizes='64 4096' # bytes
+connection=RC   # of ib_send_lat
+if [ "${3-}" = rdma+ud ]; then
+    export VC_TEST_SCHEME="$3"
+    sizes=64 connection=UD
+fi
 
 die()
 {
@@ -32,10 +38,10 @@ wait_for_listener()
 # send_lat SIZE: prints the typical time of one way by ib_send_lat.
 send_lat()
 {
-    timeout 60 ib_send_lat -R -F -p "$port" -s "$1" -n "$count" >/dev/null 2>&1 &
+    timeout 60 ib_send_lat -R -F -c "$connection" -p "$port" -s "$1" -n "$count" >/dev/null 2>&1 &
     perftest=$!
     wait_for_listener || die 'ib_send_lat does not listen'
-    timeout 60 ib_send_lat -R -F -p "$port" -s "$1" -n "$count" "$VC_TEST_ADDR" >"$tmp" 2>&1
+    timeout 60 ib_send_lat -R -F -c "$connection" -p "$port" -s "$1" -n "$count" "$VC_TEST_ADDR" >"$tmp" 2>&1
     ended=$?
     wait "$perftest" || ended=$?
     perftest=
@@ -59,7 +65,7 @@ vc_server_start bench/call_lat server "$(vc_target 0)" || die 'call_lat does not
 round=0
 while [ $((round += 1)) -le "$1" ]; do
     echo "bench: round $round of $1" >&2
-    for size in 64 4096; do
+    for size in $sizes; do
         send_lat "$size"
         call "$size"
     done
