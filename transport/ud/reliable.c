@@ -41,7 +41,8 @@ sequence_before(uint32_t a, uint32_t b)
 static uint32_t
 set_count(uint32_t set)
 {
-    return (uint32_t)__builtin_popcount(set);
+    /* Most are empty, and not all processors count bits. */
+    return set == 0 ? 0 : (uint32_t)__builtin_popcount(set);
 }
 
 /* The set of the first n, at most 32. */
@@ -56,6 +57,13 @@ static uint32_t
 set_after(uint32_t set, uint32_t n)
 {
     return (uint32_t)((uint64_t)set >> n);
+}
+
+/* The last of a set that is not empty. */
+static uint32_t
+set_last(uint32_t set)
+{
+    return 31u - (uint32_t)__builtin_clz(set);
 }
 
 /* What is known of the datagram unacked + i. */
@@ -155,17 +163,16 @@ reliable_rto(const struct vc__reliable *r)
 static void
 reliable_measure(struct vc__reliable *r, uint32_t fresh, uint64_t now)
 {
-    for (uint32_t i = VC__RELIABLE_WINDOW; i-- > 0;) {
-        const struct vc__reliable_sent *s = reliable_sent(r, i);
-        uint64_t rtt = now > s->at ? now - s->at : 0;
+    uint64_t at, rtt;
 
-        if ((fresh >> i & 1) == 0 || s->times != 1)
-            continue;
-        reliable_sample(r, rtt < VC__RELIABLE_RTO_MAX ? rtt
-                                                      : VC__RELIABLE_RTO_MAX);
-        r->rto = reliable_rto(r);
+    while (fresh != 0 && reliable_sent(r, set_last(fresh))->times != 1)
+        fresh &= ~(1u << set_last(fresh));
+    if (fresh == 0)
         return;
-    }
+    at = reliable_sent(r, set_last(fresh))->at;
+    rtt = now > at ? now - at : 0;
+    reliable_sample(r, rtt < VC__RELIABLE_RTO_MAX ? rtt : VC__RELIABLE_RTO_MAX);
+    r->rto = reliable_rto(r);
 }
 
 /* The path reorders if one of these was sent once and a later one was reported
@@ -216,7 +223,7 @@ reliable_was_sent(const struct vc__reliable *r, uint32_t ack, uint32_t sack)
     uint32_t end = ack;
 
     if (sack != 0)
-        end += 33u - (uint32_t)__builtin_clz(sack);
+        end += 2u + set_last(sack);
     return !sequence_before(r->next, ack) && !sequence_before(r->next, end);
 }
 
