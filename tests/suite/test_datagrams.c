@@ -19,6 +19,7 @@
 
 #define RUNTIMES 3u
 #define CHANNELS 4u /* of each */
+#define CROWD    40u
 #define AWAIT_MS 10000
 
 static struct vc_counters
@@ -84,6 +85,44 @@ channels_of_several_runtimes_share_one_queue_pair_of_the_server(void **state)
             vc_channel_close(channels[i][j]);
         vc_runtime_free(runtimes[i]);
     }
+}
+
+/* The memory of a runtime is enough for some of the packets that its channels
+ * have to send at the same time: the others wait, and are sent in turn. */
+static void
+channels_that_need_more_memory_than_there_is_send_in_turn(void **state)
+{
+    struct vc_runtime_opts opts = VC_RUNTIME_OPTS_INIT;
+    Suite__EchoRequest request = SUITE__ECHO_REQUEST__INIT;
+    struct vc_channel *channels[CROWD];
+    struct vc_completions *queue;
+    struct vc_completion end;
+    struct fixture *f = *state;
+    struct vc_runtime *runtime;
+    static uint8_t data[30000];
+
+    opts.memory_limit = 700 << 10;
+    assert_status(VC_OK, vc_runtime_new(&opts, &runtime));
+    assert_status(VC_OK, vc_completions_new(runtime, &queue));
+    request.payload = (ProtobufCBinaryData){.data = data, .len = sizeof data};
+    for (unsigned i = 0; i < CROWD; i++) {
+        assert_status(VC_OK,
+                      fixture_open_alone(runtime, f->target, &channels[i]));
+        assert_status(VC_OK, fixture_echo(channels[i], 10, i));
+    }
+    for (unsigned i = 0; i < CROWD; i++)
+        assert_status(VC_OK,
+                      suite_probe_echo_queued(channels[i], &request, NULL,
+                                              queue, NULL, NULL));
+    for (unsigned i = 0; i < CROWD; i++) {
+        assert_status(VC_OK, vc_completions_next(queue, AWAIT_MS, &end));
+        assert_status(VC_OK, end.status);
+        vc_message_free(end.reply);
+    }
+    for (unsigned i = 0; i < CROWD; i++)
+        vc_channel_close(channels[i]);
+    vc_completions_free(queue);
+    vc_runtime_free(runtime);
 }
 
 /* --- where it leads nowhere ----------------------------------------------- */
@@ -297,6 +336,7 @@ main(void)
         fixture_apart(a_killed_server_is_missed_in_time_and_found_again, 1),
         T(calls_go_by_datagrams_and_the_channel_says_so),
         T(channels_of_several_runtimes_share_one_queue_pair_of_the_server),
+        T(channels_that_need_more_memory_than_there_is_send_in_turn),
         T(where_nobody_listens_it_says_so),
         T(a_service_that_is_not_served_is_refused_with_its_reason),
         cmocka_unit_test(a_full_server_says_that_it_is_busy),

@@ -289,7 +289,7 @@ intro_of(const struct vc__ud_wire *u)
     return (struct vc__intro){.key = u->key,
                               .qpn = u->port->qp->qp_num,
                               .mtu = u->port->mtu,
-                              .window = (uint8_t)vc__ud_port_window(u->port)};
+                              .window = u->port->window};
 }
 
 enum vc_status

@@ -14,14 +14,16 @@
 #define WINDOW_MOST  VC__RELIABLE_WINDOW
 #define WINDOW_LEAST 2u
 
-uint32_t
-vc__ud_port_window(const struct vc__ud_port *p)
+void
+vc__ud_port_count(struct vc__ud_port *p, int change)
 {
-    uint32_t window = p->receives_max / (p->users == 0 ? 1 : p->users);
+    uint32_t window;
 
+    p->users += (unsigned)change;
+    window = p->receives_max / (p->users == 0 ? 1 : p->users);
     if (window > WINDOW_MOST)
-        return WINDOW_MOST;
-    return window < WINDOW_LEAST ? WINDOW_LEAST : window;
+        window = WINDOW_MOST;
+    p->window = (uint8_t)(window < WINDOW_LEAST ? WINDOW_LEAST : window);
 }
 
 void

@@ -12,21 +12,21 @@
  *
  * Called by: port.c (ud_context_of, ud_port_fail, ud_queues_make,
  * ud_queues_free, ud_receives_add, ud_ahs_trim, ud_tick_arm), wire.c
- * (ud_context_of, ud_open, ud_close, ud_port_get, ud_port_fail, ud_port_grow,
- * ud_can_post, ud_packet_new, ud_packet_release, ud_packet_data, ud_ah_put,
+ * (ud_context_of, ud_open, ud_close, ud_port_get, ud_port_fail, ud_port_count,
+ * ud_port_grow, ud_packet_new, ud_packet_release, ud_packet_data, ud_ah_put,
  * ud_busy), port_receive.c (ud_port_fail, ud_receive_give_back,
  * ud_receives_repost, ud_can_post, ud_post, ud_retire, ud_ah_get, ud_ah_find,
- * ud_busy), connect.c (ud_port_window, ud_ah_get), wire_send.c (ud_port_window,
- * ud_can_post, ud_post, ud_packet_release, ud_busy), port_queues.c
- * (ud_receives_add, ud_receive_give_back, ud_receives_repost, ud_poll, ud_arm,
- * ud_ready), wire_receive.c (ud_receive_give_back), port_send.c
- * (ud_packet_release, ud_packet_data, ud_ah_find, ud_ahs_trim), port_tick.c
- * (ud_tick). */
+ * ud_busy), port_queues.c (ud_receives_add, ud_receive_give_back,
+ * ud_receives_repost, ud_poll, ud_arm, ud_ready), wire_receive.c
+ * (ud_receive_give_back, ud_busy), wire_send.c (ud_can_post, ud_post,
+ * ud_packet_release, ud_busy), port_send.c (ud_packet_release, ud_packet_data,
+ * ud_ah_find, ud_ahs_trim), connect.c (ud_ah_get), port_tick.c (ud_tick). */
 #ifndef VC_TRANSPORT_UD_PORT_H
 #define VC_TRANSPORT_UD_PORT_H
 
 #include <infiniband/verbs.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -103,6 +103,11 @@ struct vc__ud_port {
     struct ibv_wc wc[VC__WC_BATCH];
     int wc_at, wc_n;
     uint64_t reset_at; /* when a RESET may be sent again */
+    bool unsettled;    /* the batch leaves something to vc__ud_poll()'s end */
+
+    /* An empty large packet, for the next thread that writes one; NULL: none.
+     * Taken and given back without a lock. */
+    _Atomic(struct vc__ud_packet *) spare;
 
     pthread_mutex_t lock;
 
@@ -112,11 +117,14 @@ struct vc__ud_port {
     struct vc__ud_packet *reads[VC__UD_SENDS]; /* that a request reads */
     uint8_t *headers;
     struct ibv_mr *headers_mr;
+    struct ibv_send_wr wr; /* of all datagrams: each sets what differs */
+    struct ibv_sge sge[2]; /* a header, and data */
 
     /* (P) */
     struct cds_list_head ahs;
     unsigned idle_ahs;            /* of these, without users */
     unsigned users;               /* wires */
+    uint8_t window;               /* see vc__ud_port_count() */
     struct cds_list_head wires;   /* all */
     struct cds_list_head busy;    /* those with something due */
     struct cds_list_head waiting; /* those that wait for room to send */
@@ -154,9 +162,9 @@ enum vc_status vc__ud_port_get(struct vc__ud_context *c, struct rdma_cm_id *id,
  * its last wire. */
 void vc__ud_port_fail(struct vc__ud_port *p);
 
-/* (P) How many datagrams a peer may have under way to this port, so that all of
- * them together find receives. */
-uint32_t vc__ud_port_window(const struct vc__ud_port *p);
+/* (P) A wire more, or less (-1). Sets how many datagrams each peer may have
+ * under way to this port, so that all of them together find receives. */
+void vc__ud_port_count(struct vc__ud_port *p, int change);
 
 /* Has more receives posted if the wires now need more. Without memory for them
  * the present ones have to do. */

@@ -106,21 +106,28 @@ wire_ah_set(struct vc__ud_wire *u, struct ibv_wc *wc, struct ibv_grh *grh)
 }
 
 /* Returns the wire of this datagram, ready to answer; NULL: there is none, and
- * *known is true if that is for lack of memory or as its sender is another. For
- * datagram_handle(). */
+ * *known is true if that is for lack of memory or as its sender is another.
+ * (P). For datagram_handle(). */
 static struct vc__ud_wire *
 wire_of(struct vc__ud_port *p, uint32_t key, struct ibv_wc *wc,
         struct ibv_grh *grh, bool *known)
 {
-    struct vc__ud_wire *u;
+    struct vc__ud_wire *u = wire_find(p, key);
 
-    pthread_mutex_lock(&p->lock);
-    u = wire_find(p, key);
     *known = u != NULL;
     if (u != NULL && (u->theirs.qpn != wc->src_qp || !wire_ah_set(u, wc, grh)))
         u = NULL;
-    pthread_mutex_unlock(&p->lock);
     return u;
+}
+
+/* Unlocks the port, after what may have made work for the end of the batch. For
+ * datagram_handle() and completion_take(). */
+static void
+port_unlock(struct vc__ud_port *p)
+{
+    p->unsettled |=
+        !cds_list_empty(&p->acking) || !cds_list_empty(&p->waiting);
+    pthread_mutex_unlock(&p->lock);
 }
 
 /* A datagram has come. Returns true if its buffer is kept. For
@@ -131,6 +138,7 @@ datagram_handle(struct vc__ud_port *p, struct ibv_wc *wc,
 {
     struct ibv_grh *grh = (struct ibv_grh *)(void *)buffer->data;
     uint32_t len = wc->byte_len > VC__UD_GRH ? wc->byte_len - VC__UD_GRH : 0;
+    struct vc__ud_arrival arrival;
     struct vc__ud_wire *u = NULL;
     struct vc__datagram d;
     bool known = true;
@@ -140,10 +148,14 @@ datagram_handle(struct vc__ud_port *p, struct ibv_wc *wc,
             reset_take(p, d.key, wc->src_qp);
             return false;
         }
+        pthread_mutex_lock(&p->lock);
         u = wire_of(p, d.key, wc, grh, &known);
+        if (u != NULL)
+            arrival = vc__ud_take_head(u, &d, now);
+        port_unlock(p);
     }
     if (u != NULL)
-        return vc__ud_take(u, &d, buffer, len, now);
+        return vc__ud_take(u, arrival, &d, buffer, len);
     vc__count(&p->device->engine->ledger, VC__COUNT_datagrams_dropped, 1);
     if (!known)
         reset_send(p, wc, grh, d.key, now);
@@ -169,7 +181,7 @@ completion_take(struct vc__ud_port *p, struct ibv_wc *wc, uint64_t now)
     if (is_send) {
         pthread_mutex_lock(&p->lock);
         vc__ud_retire(p, (uint32_t)(wc->wr_id >> 1));
-        pthread_mutex_unlock(&p->lock);
+        port_unlock(p);
     } else {
         receive_take(p, wc, now);
     }
@@ -182,7 +194,7 @@ completion_take(struct vc__ud_port *p, struct ibv_wc *wc, uint64_t now)
 /* --- after a batch ------------------------------------------------------- */
 
 /* Sends the acknowledgements that are due and that no data have carried since.
- * For batch_end(). */
+ * For batch_settle(). */
 static void
 acks_send(struct vc__ud_port *p, uint64_t now)
 {
@@ -196,38 +208,45 @@ acks_send(struct vc__ud_port *p, uint64_t now)
     }
 }
 
-/* Returns a wire that waited for room in the send queue and has it now; NULL:
- * none. (P). For batch_end(). */
+/* Returns a wire of this list that waited for room in the send queue and has it
+ * now; NULL: none, and those that are left wait on. (P). For batch_settle(). */
 static struct vc__ud_wire *
-waiting_take(struct vc__ud_port *p, uint64_t now)
+waiting_take(struct vc__ud_port *p, struct cds_list_head *waiting, uint64_t now)
 {
-    while (!cds_list_empty(&p->waiting) && vc__ud_can_post(p)) {
+    while (!cds_list_empty(waiting) && vc__ud_can_post(p)) {
         struct vc__ud_wire *u =
-            cds_list_first_entry(&p->waiting, struct vc__ud_wire, waiting);
+            cds_list_first_entry(waiting, struct vc__ud_wire, waiting);
 
         cds_list_del_init(&u->waiting);
         vc__ud_pump(u, now);
         if (vc__ud_take_room(u))
             return u;
     }
+    cds_list_splice(waiting, &p->waiting);
+    CDS_INIT_LIST_HEAD(waiting);
     return NULL;
 }
 
-/* After a batch of completions. For vc__ud_poll(). */
+/* After a batch of completions that leaves something: acknowledges, and has the
+ * wires send that waited for room. One that has to wait again, for memory, is
+ * asked after a later batch. For vc__ud_poll(). */
 static void
-batch_end(struct vc__ud_port *p, uint64_t now)
+batch_settle(struct vc__ud_port *p, uint64_t now)
 {
+    CDS_LIST_HEAD(waiting);
     struct vc__ud_wire *u;
 
-    for (;;) {
-        pthread_mutex_lock(&p->lock);
-        acks_send(p, now);
-        u = waiting_take(p, now);
+    p->unsettled = false;
+    pthread_mutex_lock(&p->lock);
+    acks_send(p, now);
+    cds_list_splice(&p->waiting, &waiting);
+    CDS_INIT_LIST_HEAD(&p->waiting);
+    while ((u = waiting_take(p, &waiting, now)) != NULL) {
         pthread_mutex_unlock(&p->lock);
-        if (u == NULL)
-            return;
         u->wire.ops->writable(&u->wire, 0);
+        pthread_mutex_lock(&p->lock);
     }
+    pthread_mutex_unlock(&p->lock);
 }
 
 /* --- the source ---------------------------------------------------------- */
@@ -265,7 +284,8 @@ vc__ud_poll(struct vc__source *s)
 
         completion_take(p, &wc, now);
     }
-    batch_end(p, now);
+    if (p->unsettled)
+        batch_settle(p, now);
     return n;
 }
 

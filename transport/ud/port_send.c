@@ -156,32 +156,24 @@ vc__ud_post(struct vc__ud_port *p, struct ibv_ah *ah, uint32_t qpn,
     bool is_inline = VC__DATAGRAM_HEADER + len <= p->inline_max;
     /* A request that is not inline keeps its packet until it has completed. */
     bool signal = !is_inline || p->sent + 1 - p->signalled >= VC__UD_SENDS / 4;
-    struct ibv_sge sge[2] = {{.addr = (uintptr_t)header,
-                              .length = VC__DATAGRAM_HEADER,
-                              .lkey = p->headers_mr->lkey}};
-    struct ibv_send_wr wr = {
-        .wr_id = (uint64_t)(p->sent + 1) << 1 | 1,
-        .sg_list = sge,
-        .num_sge = 1,
-        .opcode = IBV_WR_SEND,
-        .wr.ud = {.ah = ah, .remote_qpn = qpn, .remote_qkey = qkey},
-    };
-    struct ibv_send_wr *bad;
+    struct ibv_send_wr *wr = &p->wr, *bad;
     int err;
 
     vc__datagram_put(header, d);
-    if (packet != NULL) {
-        sge[1] = (struct ibv_sge){
+    p->sge[0].addr = (uintptr_t)header;
+    if (packet != NULL)
+        p->sge[1] = (struct ibv_sge){
             .addr = (uintptr_t)(vc__ud_packet_data(packet) + offset),
             .length = len,
             .lkey = packet->buffer->lkey};
-        wr.num_sge = 2;
-    }
-    if (is_inline)
-        wr.send_flags |= IBV_SEND_INLINE;
-    if (signal)
-        wr.send_flags |= IBV_SEND_SIGNALED;
-    err = ibv_post_send(p->qp, &wr, &bad);
+    wr->wr_id = (uint64_t)(p->sent + 1) << 1 | 1;
+    wr->num_sge = packet == NULL ? 1 : 2;
+    wr->send_flags = (is_inline ? IBV_SEND_INLINE : 0u) |
+                     (signal ? IBV_SEND_SIGNALED : 0u);
+    wr->wr.ud.ah = ah;
+    wr->wr.ud.remote_qpn = qpn;
+    wr->wr.ud.remote_qkey = qkey;
+    err = ibv_post_send(p->qp, wr, &bad);
     if (err == 0)
         post_account(p, is_inline ? NULL : packet, signal);
     return err;

@@ -33,7 +33,7 @@
  *
  * Called by: wire.c (init), reliable.c (room, is_quiet, heard), wire_send.c
  * (room, send, acknowledged, resend, ack, ack_due, due), wire_receive.c
- * (received, heard), port_receive.c (ack_due). */
+ * (received, ack_due, heard), port_receive.c (ack_due). */
 #ifndef VC_TRANSPORT_UD_RELIABLE_H
 #define VC_TRANSPORT_UD_RELIABLE_H
 

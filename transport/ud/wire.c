@@ -18,31 +18,38 @@
 
 /* --- sending ------------------------------------------------------------- */
 
+/* Gets an empty packet to write. False: the one before waits for the window, or
+ * there is no memory; writable() will come. For ud_wire_reserve(). */
+static bool
+packet_get(struct vc__ud_wire *u)
+{
+    struct vc__ud_port *p = u->port;
+    bool good;
+
+    pthread_mutex_lock(&p->lock);
+    if (u->at == NULL)
+        u->at = vc__ud_packet_new(p, VC__PACKET_MAX);
+    good = u->at != NULL && vc__ud_unsent(u) == NULL;
+    u->wants_room = !good;
+    if (u->at == NULL && cds_list_empty(&u->waiting))
+        cds_list_add_tail(&u->waiting, &p->waiting);
+    pthread_mutex_unlock(&p->lock);
+    return good;
+}
+
 /* Returns where to write the next packet. NULL: the one before waits for the
- * window, or there is no room or memory; writable() will come. */
+ * window, or there is no memory; writable() will come. */
 static uint8_t *
 ud_wire_reserve(struct vc__wire *w, uint32_t *room)
 {
     struct vc__ud_wire *u = vc__ud_wire_of(w);
 
-    pthread_mutex_lock(&u->port->lock);
-    u->wants_room = true;
-    if (!vc__ud_take_room(u)) {
-        if (!vc__ud_can_post(u->port) && cds_list_empty(&u->waiting))
-            cds_list_add_tail(&u->waiting, &u->port->waiting);
-        pthread_mutex_unlock(&u->port->lock);
-        return NULL;
-    }
     if (u->at == NULL)
-        u->at = vc__ud_packet_new(u->port, VC__PACKET_MAX);
-    if (u->at == NULL) {
-        u->wants_room = true;
-        if (cds_list_empty(&u->waiting))
-            cds_list_add_tail(&u->waiting, &u->port->waiting);
-    }
-    pthread_mutex_unlock(&u->port->lock);
+        u->at = atomic_exchange(&u->port->spare, NULL);
     *room = VC__PACKET_MAX;
-    return u->at == NULL ? NULL : vc__ud_packet_data(u->at);
+    if ((u->at == NULL || vc__ud_unsent(u) != NULL) && !packet_get(u))
+        return NULL;
+    return vc__ud_packet_data(u->at);
 }
 
 /* Returns the packet to be sent: the reserved one, or a copy of it in a smaller
@@ -76,23 +83,26 @@ ud_wire_commit(struct vc__wire *w, uint32_t len)
     packet->len = len;
     packet->pieces = (uint8_t)((len + u->payload - 1) / u->payload);
     packet->unacked = packet->pieces;
-    u->unsent = packet;
+    vc__ud_unsent_set(u, packet);
     u->unsent_piece = 0;
     err = vc__ud_pump(u, vc__now());
     pthread_mutex_unlock(&u->port->lock);
     return err;
 }
 
-/* Gives back the buffer that was reserved and not needed. */
+/* Gives back the packet that was reserved and not needed: the next to write one
+ * is likely to find it there. */
 static void
 ud_wire_flush(struct vc__wire *w)
 {
     struct vc__ud_wire *u = vc__ud_wire_of(w);
+    struct vc__ud_packet *none = NULL, *at = u->at;
 
-    pthread_mutex_lock(&u->port->lock);
-    if (u->at != NULL)
-        vc__ud_packet_release(u->at);
     u->at = NULL;
+    if (at == NULL || atomic_compare_exchange_strong(&u->port->spare, &none, at))
+        return;
+    pthread_mutex_lock(&u->port->lock);
+    vc__ud_packet_release(at);
     pthread_mutex_unlock(&u->port->lock);
 }
 
@@ -193,7 +203,7 @@ port_join(struct vc__ud_wire *u)
     if (joined) {
         u->heard = vc__now();
         u->window = 1; /* until the peer is known */
-        p->users++;
+        vc__ud_port_count(p, 1);
         cds_list_add_tail(&u->node, &p->wires);
     }
     pthread_mutex_unlock(&p->lock);
@@ -241,6 +251,8 @@ port_leave(struct vc__ud_wire *u)
     vc__ud_drop_received(u);
     pthread_mutex_lock(&p->lock);
     vc__ud_drop_packets(u);
+    if (u->at != NULL)
+        vc__ud_packet_release(u->at);
     bucket_leave(u);
     cds_list_del(&u->node);
     cds_list_del(&u->busy);
@@ -248,7 +260,7 @@ port_leave(struct vc__ud_wire *u)
     cds_list_del(&u->acking);
     if (u->ah != NULL)
         vc__ud_ah_put(p, u->ah);
-    p->users--;
+    vc__ud_port_count(p, -1);
     pthread_mutex_unlock(&p->lock);
     if (p->failed && p->users == 0)
         vc__ud_port_fail(p);

@@ -5,13 +5,14 @@
  * reliable. (P) means: under the lock of the port. Everything else is for the
  * holder of the engine. Private to this folder.
  *
- * Called by: connect.c (ud_wire_of), wire.c (ud_wire_of, ud_pump, ud_send_due,
- * ud_send_bare, ud_take_room, ud_drop_packets, ud_drop_received, ud_dial,
- * ud_hello, ud_take_request, ud_accept, ud_confirm, ud_listen, ud_reject,
- * ud_random, ud_disconnect), port_receive.c (ud_pump, ud_send_bare,
- * ud_take_room, ud_take), wire_send.c (ud_pump, ud_send_lost, ud_send_bare),
- * wire_receive.c (ud_send_lost, ud_send_bare, ud_take_ack, ud_take_room,
- * ud_count), port_tick.c (ud_send_due, ud_count, ud_due). */
+ * Called by: connect.c (ud_wire_of), wire.c (ud_wire_of, ud_unsent,
+ * ud_unsent_set, ud_pump, ud_send_due, ud_send_bare, ud_drop_packets,
+ * ud_drop_received, ud_dial, ud_hello, ud_take_request, ud_accept, ud_confirm,
+ * ud_listen, ud_reject, ud_random, ud_disconnect), wire_send.c (ud_unsent,
+ * ud_unsent_set, ud_pump, ud_send_lost, ud_send_bare), port_receive.c (ud_pump,
+ * ud_send_bare, ud_take_room, ud_take_head, ud_take), wire_receive.c
+ * (ud_send_lost, ud_send_bare, ud_take_ack, ud_take_room, ud_count),
+ * port_tick.c (ud_send_due, ud_count, ud_due). */
 #ifndef VC_TRANSPORT_UD_WIRE_H
 #define VC_TRANSPORT_UD_WIRE_H
 
@@ -59,6 +60,12 @@ struct vc__ud_wire {
     uint8_t said[180];
     struct vc__intro theirs;
 
+    /* Reserved, 8 KiB; NULL: none. Under the lock of the link. */
+    struct vc__ud_packet *at;
+    /* A part of it waits for the window; NULL: none. It is set under the port's
+     * lock, and while it is NULL by the holder of the link's lock only. */
+    _Atomic(struct vc__ud_packet *) unsent;
+
     struct vc__ud_port *port;                         /* NULL: not prepared */
     struct cds_list_head node, busy, waiting, acking; /* in the port's lists */
     struct vc__ud_wire *chain;                        /* of the bucket */
@@ -77,9 +84,7 @@ struct vc__ud_wire {
     /* (P) Sending. */
     struct vc__reliable reliable;
     struct vc__ud_out out[VC__RELIABLE_WINDOW]; /* by sequence */
-    struct vc__ud_packet *at;     /* reserved, 8 KiB; NULL: none */
-    struct vc__ud_packet *unsent; /* a part of it waits for the window */
-    uint8_t unsent_piece;
+    uint8_t unsent_piece; /* the first of unsent */
     bool wants_room; /* reserve() has returned NULL: writable() is to come */
 
     /* Receiving. */
@@ -94,6 +99,21 @@ static inline struct vc__ud_wire *
 vc__ud_wire_of(struct vc__wire *w)
 {
     return caa_container_of(w, struct vc__ud_wire, wire);
+}
+
+/* Returns u->unsent. Relaxed: what it points to is read under the port's lock
+ * only. */
+static inline struct vc__ud_packet *
+vc__ud_unsent(const struct vc__ud_wire *u)
+{
+    return atomic_load_explicit(&u->unsent, memory_order_relaxed);
+}
+
+/* Sets it. */
+static inline void
+vc__ud_unsent_set(struct vc__ud_wire *u, struct vc__ud_packet *packet)
+{
+    atomic_store_explicit(&u->unsent, packet, memory_order_relaxed);
 }
 
 /* A request of a client, the handle of struct vc__incoming. */
@@ -121,14 +141,24 @@ bool vc__ud_take_room(struct vc__ud_wire *u);
 void vc__ud_count(struct vc__ud_wire *u);
 /* When the wire has something to do; VC__FOREVER: not as things are. */
 uint64_t vc__ud_due(const struct vc__ud_wire *u);
-/* Gives back all packets. */
+/* Gives back all packets that were committed. */
 void vc__ud_drop_packets(struct vc__ud_wire *u);
 
-/* wire_receive.c: a datagram of len bytes of the wire's peer has come; called
- * on the holder, without the lock. `buffer` is its receive, with the header and
- * the data; true if the wire keeps the buffer for now. */
-bool vc__ud_take(struct vc__ud_wire *u, const struct vc__datagram *d,
-                 struct vc__buffer *buffer, uint32_t len, uint64_t now);
+/* wire_receive.c, on the holder. A datagram of the wire's peer has come, what
+ * does it change? (P). */
+struct vc__ud_arrival {
+    enum vc__reliable_kind kind; /* of its sequence */
+    bool good;                   /* it is the peer's */
+    bool room;                   /* writable() is to be called */
+};
+struct vc__ud_arrival vc__ud_take_head(struct vc__ud_wire *u,
+                                       const struct vc__datagram *d,
+                                       uint64_t now);
+/* Then takes its data, of len bytes with the header, without the lock. `buffer`
+ * is its receive; true if the wire keeps it for now. */
+bool vc__ud_take(struct vc__ud_wire *u, struct vc__ud_arrival a,
+                 const struct vc__datagram *d, struct vc__buffer *buffer,
+                 uint32_t len);
 /* Gives back what the wire keeps of received datagrams. */
 void vc__ud_drop_received(struct vc__ud_wire *u);
 

@@ -106,16 +106,9 @@ held_take(struct vc__ud_wire *u, uint32_t from)
     }
 }
 
-/* What a datagram has changed. */
-struct arrival {
-    enum vc__reliable_kind kind; /* of its sequence */
-    bool good;                   /* it is the peer's */
-    bool room;                   /* writable() is to be called */
-};
-
 /* False: it came before its turn, and half of the receives are held for such
  * datagrams, so it counts as lost: peers that leave gaps must not take all
- * receives. For head_take(). */
+ * receives. For vc__ud_take_head(). */
 static bool
 receive_may_be_held(const struct vc__ud_wire *u, uint32_t sequence)
 {
@@ -123,11 +116,22 @@ receive_may_be_held(const struct vc__ud_wire *u, uint32_t sequence)
            u->port->held < u->port->posted / 2;
 }
 
-/* Takes what the datagram says besides its data. (P). For vc__ud_take(). */
-static struct arrival
-head_take(struct vc__ud_wire *u, const struct vc__datagram *d, uint64_t now)
+/* An acknowledgement that is due now waits for the end of the batch: data may
+ * carry it until then. (P). For vc__ud_take_head(). */
+static void
+ack_plan(struct vc__ud_wire *u, uint64_t now)
 {
-    struct arrival a = {.kind = VC__RELIABLE_OUTSIDE};
+    if (!vc__reliable_ack_due(&u->reliable, now))
+        vc__ud_busy(u->port, u);
+    else if (cds_list_empty(&u->acking))
+        cds_list_add_tail(&u->acking, &u->port->acking);
+}
+
+struct vc__ud_arrival
+vc__ud_take_head(struct vc__ud_wire *u, const struct vc__datagram *d,
+                 uint64_t now)
+{
+    struct vc__ud_arrival a = {.kind = VC__RELIABLE_OUTSIDE};
 
     a.good = vc__ud_take_ack(u, d, now);
     if (!a.good)
@@ -139,10 +143,10 @@ head_take(struct vc__ud_wire *u, const struct vc__datagram *d, uint64_t now)
                                        d->flags & VC__DATAGRAM_ASKS, now);
     else if (d->flags & VC__DATAGRAM_ASKS)
         vc__ud_send_bare(u, 0);
-    if (cds_list_empty(&u->acking))
-        cds_list_add_tail(&u->acking, &u->port->acking);
     vc__ud_send_lost(u, now);
+    ack_plan(u, now);
     a.room = vc__ud_take_room(u);
+    vc__ud_count(u);
     return a;
 }
 
@@ -161,15 +165,10 @@ ahead_keep(struct vc__ud_wire *u, const struct vc__datagram *d,
 }
 
 bool
-vc__ud_take(struct vc__ud_wire *u, const struct vc__datagram *d,
-            struct vc__buffer *buffer, uint32_t len, uint64_t now)
+vc__ud_take(struct vc__ud_wire *u, struct vc__ud_arrival a,
+            const struct vc__datagram *d, struct vc__buffer *buffer,
+            uint32_t len)
 {
-    struct arrival a;
-
-    pthread_mutex_lock(&u->port->lock);
-    a = head_take(u, d, now);
-    vc__ud_count(u);
-    pthread_mutex_unlock(&u->port->lock);
     if (a.kind == VC__RELIABLE_OUTSIDE && (!a.good || d->sequence != 0))
         vc__count(&u->port->device->engine->ledger, VC__COUNT_datagrams_dropped,
                   1);

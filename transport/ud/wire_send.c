@@ -16,7 +16,7 @@ datagram_of(struct vc__ud_wire *u)
 {
     struct vc__datagram d = {
         .key = u->theirs.key,
-        .window = (uint8_t)vc__ud_port_window(u->port),
+        .window = u->port->window,
     };
 
     vc__reliable_ack(&u->reliable, &d.ack, &d.sack);
@@ -69,23 +69,25 @@ wire_room(const struct vc__ud_wire *u)
 int
 vc__ud_pump(struct vc__ud_wire *u, uint64_t now)
 {
-    while (u->unsent != NULL && wire_room(u) > 0 && vc__ud_can_post(u->port)) {
+    struct vc__ud_packet *packet = vc__ud_unsent(u);
+    int err = 0;
+
+    while (err == 0 && packet != NULL && wire_room(u) > 0 &&
+           vc__ud_can_post(u->port)) {
         uint32_t sequence = vc__reliable_send(&u->reliable, now);
-        int err;
 
         u->out[sequence % VC__RELIABLE_WINDOW] =
-            (struct vc__ud_out){.packet = u->unsent, .piece = u->unsent_piece};
-        if (++u->unsent_piece == u->unsent->pieces)
-            u->unsent = NULL;
+            (struct vc__ud_out){.packet = packet, .piece = u->unsent_piece};
+        if (++u->unsent_piece == packet->pieces)
+            packet = NULL;
         err = piece_send(u, sequence);
-        if (err != 0)
-            return err;
     }
-    if (u->unsent != NULL && !vc__ud_can_post(u->port) &&
+    vc__ud_unsent_set(u, packet);
+    if (packet != NULL && !vc__ud_can_post(u->port) &&
         cds_list_empty(&u->waiting))
         cds_list_add_tail(&u->waiting, &u->port->waiting);
     vc__ud_busy(u->port, u);
-    return 0;
+    return err;
 }
 
 /* The datagram with this sequence is not under way any more. 0 is none's. For
@@ -122,7 +124,7 @@ vc__ud_send_lost(struct vc__ud_wire *u, uint64_t now)
 {
     uint32_t sequence;
 
-    if (u->reliable.unacked == u->reliable.next && u->unsent == NULL)
+    if (u->reliable.unacked == u->reliable.next && vc__ud_unsent(u) == NULL)
         return;
     while (vc__ud_can_post(u->port) &&
            vc__reliable_resend(&u->reliable, now, &sequence)) {
@@ -170,7 +172,7 @@ vc__ud_due(const struct vc__ud_wire *u)
 bool
 vc__ud_take_room(struct vc__ud_wire *u)
 {
-    if (!u->wants_room || u->unsent != NULL || wire_room(u) == 0 ||
+    if (!u->wants_room || vc__ud_unsent(u) != NULL || wire_room(u) == 0 ||
         !vc__ud_can_post(u->port))
         return false;
     u->wants_room = false;
@@ -180,17 +182,15 @@ vc__ud_take_room(struct vc__ud_wire *u)
 void
 vc__ud_drop_packets(struct vc__ud_wire *u)
 {
+    struct vc__ud_packet *unsent = vc__ud_unsent(u);
     struct vc__reliable *r = &u->reliable;
 
     /* Pieces that were not sent count as not acknowledged, too. */
-    if (u->unsent != NULL) {
-        u->unsent->unacked -= (uint8_t)(u->unsent->pieces - u->unsent_piece);
-        vc__ud_packet_release(u->unsent);
-        u->unsent = NULL;
+    if (unsent != NULL) {
+        unsent->unacked -= (uint8_t)(unsent->pieces - u->unsent_piece);
+        vc__ud_packet_release(unsent);
+        vc__ud_unsent_set(u, NULL);
     }
     for (; r->unacked != r->next; r->unacked++)
         piece_done(u, r->unacked);
-    if (u->at != NULL)
-        vc__ud_packet_release(u->at);
-    u->at = NULL;
 }
