@@ -45,7 +45,7 @@
 #define VC__RELIABLE_LATER     3u
 #define VC__RELIABLE_RTO_FIRST 100000u /* before a round trip is known */
 #define VC__RELIABLE_RTO_MIN   20000u  /* four ticks of 4 ms, and some */
-#define VC__RELIABLE_RTO_MAX   1000000u
+#define VC__RELIABLE_RTO_MAX   4000000u
 #define VC__RELIABLE_ACK_DELAY 5000u
 
 struct vc__reliable_sent {
