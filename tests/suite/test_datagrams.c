@@ -22,6 +22,9 @@
 #define CROWD    40u
 #define AWAIT_MS 10000
 
+/* Bytes of an accept, with its introduction. */
+#define ACCEPT 136
+
 static struct vc_counters
 counters_of(struct vc_runtime *runtime)
 {
@@ -111,9 +114,8 @@ channels_that_need_more_memory_than_there_is_send_in_turn(void **state)
         assert_status(VC_OK, fixture_echo(channels[i], 10, i));
     }
     for (unsigned i = 0; i < CROWD; i++)
-        assert_status(VC_OK,
-                      suite_probe_echo_queued(channels[i], &request, NULL,
-                                              queue, NULL, NULL));
+        assert_status(VC_OK, suite_probe_echo_queued(channels[i], &request,
+                                                     NULL, queue, NULL, NULL));
     for (unsigned i = 0; i < CROWD; i++) {
         assert_status(VC_OK, vc_completions_next(queue, AWAIT_MS, &end));
         assert_status(VC_OK, end.status);
@@ -231,6 +233,48 @@ private_data_of_a_request_have_at_most_180_bytes(void **state)
     raw_close(&r);
 }
 
+/* --- a client that asks again ----------------------------------- */
+
+/* Asks with this introduction, which must be accepted; *said is the accept. The
+ * client never sends a datagram. */
+static void
+accepted(struct fixture *f, const struct vc__intro *intro, uint8_t said[ACCEPT])
+{
+    const struct vc__hello hello = raw_hello(&suite_probe_service);
+    uint8_t bytes[VC__INTRO + VC__HELLO_SIZE];
+    struct raw r = {0};
+    struct raw_ud *u;
+
+    vc__intro_put(bytes, intro);
+    vc__hello_put(bytes + VC__INTRO, &hello);
+    assert_int_equal(RAW_ESTABLISHED,
+                     raw_ud_ask(&r, f->target, bytes, sizeof bytes));
+    memcpy(said, r.said, ACCEPT);
+    u = raw_ud_of(&r);
+    ibv_destroy_ah(u->ah);
+    u->ah = NULL; /* nothing to say goodbye with */
+    raw_close(&r);
+}
+
+static void
+a_client_that_asks_again_gets_the_same_answer_and_no_second_link(void **state)
+{
+    struct vc__intro intro = {
+        .key = 12345, .qpn = 17, .mtu = VC__DATAGRAM_MTU, .window = 1};
+    uint8_t first[ACCEPT], again[ACCEPT], other[ACCEPT];
+    struct fixture *f = *state;
+    uint64_t before = counters_of(f->server_runtime).links_started;
+
+    accepted(f, &intro, first);
+    accepted(f, &intro, again);
+    assert_memory_equal(first, again, ACCEPT);
+    assert_int_equal(before + 1, counters_of(f->server_runtime).links_started);
+    intro.qpn++; /* another client, which has drawn the same key */
+    accepted(f, &intro, other);
+    assert_memory_not_equal(first, other, ACCEPT);
+    assert_int_equal(before + 2, counters_of(f->server_runtime).links_started);
+}
+
 /* --- the end -------------------------------------------------- */
 
 static void
@@ -343,6 +387,7 @@ main(void)
         T(a_server_of_connections_at_the_same_port_is_another),
         T(a_loopback_address_is_refused),
         T(private_data_of_a_request_have_at_most_180_bytes),
+        T(a_client_that_asks_again_gets_the_same_answer_and_no_second_link),
         T(a_client_that_closes_leaves_nothing_at_the_server_at_once),
         T(a_server_that_is_closed_and_opened_again_is_found),
         cmocka_unit_test(a_client_that_is_silent_keeps_its_session),

@@ -9,15 +9,15 @@
  *
  * Called by: rpc/server/listening.c (addr_port_set, addr_is_loopback),
  * rpc/server/server_listen.c (addr_port_set, addr_port, addr_is_loopback,
- * addr_drawn), cm/connect/target.c (addr_port, addr_is_loopback, addr_is_group,
- * addr_local, addr_name), rpc/client/publisher.c (addr_port),
- * rpc/server/server_multicast.c (addr_port), transport/rdma/group.c
- * (addr_port), rpc/balance/near.c (addr_is_loopback), cm/connect/dial.c
- * (addr_is_local, addr_local_of_key, addr_of_key), address.c (addr_local),
- * cm/pool/upgrade.c (addr_drawn), transport/shm/connect.c (addr_is_drawn),
- * transport/shm/listen.c (addr_is_drawn, addr_key), rpc/server/redirect.c
- * (addr_key), transport/inproc/ear.c (addr_key), many files (addr_text,
- * addr_copy). */
+ * addr_drawn), transport/ud/answers.c (addr_port_set), cm/connect/target.c
+ * (addr_port, addr_is_loopback, addr_is_group, addr_local, addr_name),
+ * rpc/client/publisher.c (addr_port), rpc/server/server_multicast.c
+ * (addr_port), transport/rdma/group.c (addr_port), rpc/balance/near.c
+ * (addr_is_loopback), cm/connect/dial.c (addr_is_local, addr_local_of_key,
+ * addr_of_key), address.c (addr_local), cm/pool/upgrade.c (addr_drawn),
+ * transport/shm/connect.c (addr_is_drawn), transport/shm/listen.c
+ * (addr_is_drawn, addr_key), rpc/server/redirect.c (addr_key),
+ * transport/inproc/ear.c (addr_key), many files (addr_text, addr_copy). */
 #ifndef VC_TRANSPORT_ADDRESS_H
 #define VC_TRANSPORT_ADDRESS_H
 

@@ -21,9 +21,9 @@
  * (tally_open, tally_set), rpc/client/publisher.c (tally_open, tally_close,
  * tally_add), cm/pool/pool_close.c (tally_close), token.c (count_add),
  * rpc/server/server_handler.c (count_get), rpc/server/server_counts.h
- * (count_now), transport/rdma/device.c (count_now), cm/link/link_send.c
- * (tally_add), cm/pool/pool.h (tally_add), counts.c (tally_set), many files
- * (count). */
+ * (count_now), transport/rdma/device.c (count_now), transport/ud/port.c
+ * (count_now), cm/link/link_send.c (tally_add), cm/pool/pool.h (tally_add),
+ * counts.c (tally_set), many files (count). */
 #ifndef VC_TRANSPORT_COUNTS_H
 #define VC_TRANSPORT_COUNTS_H
 
@@ -107,9 +107,9 @@ vc__count_get(const struct vc__ledger *l, enum vc__count which)
 }
 
 /* Sets a gauge to `now`; `*last` is its previous value and is updated. Called
- * on the holder by transport/rdma/device.c (when a device is closed with its
- * context, by the thread that does that) and rpc/server/server_counts.h, each
- * with its own part of a gauge. */
+ * on the holder by transport/ud/port.c and transport/rdma/device.c (when a
+ * device is closed with its context, by the thread that does that), and by
+ * rpc/server/server_counts.h, each with its own part of a gauge. */
 static inline void
 vc__count_now(struct vc__ledger *l, enum vc__count which, uint64_t *last,
               uint64_t now)

@@ -17,11 +17,12 @@
 #include "transport/rdma/device_list.h"
 #include "transport/rdma/failure.h"
 #include "transport/rdma/wire.h"
+#include "transport/ud/answers.h"
+#include "transport/ud/ask.h"
 #include "transport/ud/wire.h"
 
-/* A client asks again after so long, then twice as long, and so on. */
-#define ASK_AGAIN_MS 500u
-#define ASKS_MOST    6u
+/* So often a client asks again when it was refused without a reason. */
+#define REFUSALS_MOST 5u
 
 /* Statuses of the answer to a lookup: InfiniBand specification, volume 1,
  * 13.6.5 (SIDR_REP). */
@@ -53,12 +54,30 @@ static void ud_on_event(struct vc__rdma_handler *h,
                         const struct vc__rdma_event *ev);
 static void ask_again(struct vc__timer *timer);
 
+/* True if the server's kernel has refused, and not its program: more requests
+ * wait for that than the kernel keeps, or it has just ended. Then the client
+ * asks again as if the request had been lost; but not for ever, as a program
+ * that is not Verbcall may refuse so, too. For ud_refused(). */
+static bool
+refused_by_kernel(struct vc__ud_wire *u, const struct vc__rdma_event *ev)
+{
+    const uint8_t *data = ev->data;
+
+    for (size_t i = 0; i < ev->data_len; i++)
+        if (data[i] != 0)
+            return false;
+    return ev->status == SIDR_REJECT && vc__timer_running(&u->again) &&
+           u->refusals++ < REFUSALS_MOST;
+}
+
 /* The server's host, or its program, has refused. For ud_on_event(). */
 static void
 ud_refused(struct vc__wire *w, const struct vc__rdma_event *ev)
 {
     struct vc__error why;
 
+    if (refused_by_kernel(vc__ud_wire_of(w), ev))
+        return;
     if (ev->status == SIDR_UNSUPPORTED)
         vc__rdma_put_rejected(&why, vc__wire_peer(w),
                               VC__REJ_INVALID_SERVICE_ID);
@@ -142,10 +161,11 @@ server_ask(struct vc__ud_wire *u)
     };
     struct vc__engine *e = u->wire.context->engine;
     int err = vc__rdma_errno(rdma_connect(u->id, &param));
+    uint64_t seed = (uint64_t)u->key << 32 | ++u->asks;
+    uint32_t ms = vc__ask_wait_ms(u->asks, &seed);
 
-    if (err == 0 && ++u->asks < ASKS_MOST)
-        vc__timer_start(&e->timers, &u->again,
-                        vc__after_ms(vc__now(), ASK_AGAIN_MS << (u->asks - 1)),
+    if (err == 0)
+        vc__timer_start(&e->timers, &u->again, vc__after_ms(vc__now(), ms),
                         ask_again);
     return err;
 }
@@ -247,8 +267,8 @@ id_make(struct vc__ud_wire *u)
 }
 
 /* The answer has not come: asks again by a new id, as the kernel would wait for
- * seconds. A late answer to the old id is lost with it; the server drops the
- * connection that it has accepted twice. */
+ * seconds. A late answer to the old id is lost with it; the server gives the
+ * same one again (transport/ud/answers.h). */
 static void
 ask_again(struct vc__timer *timer)
 {
@@ -321,16 +341,22 @@ vc__ud_confirm(struct vc__wire *w)
 static void
 ud_on_request(struct vc__ear *ear, const struct vc__rdma_event *ev)
 {
-    struct vc__ud_request *r = calloc(1, sizeof *r);
-    struct vc__incoming in = {.context = ear->context, .handle = r};
-    bool good;
+    struct vc__incoming in = {.context = ear->context};
+    struct vc__intro theirs;
+    bool good = vc__intro_get(&theirs, ev->data, ev->data_len);
+    struct vc__ud_request *r;
 
+    if (good && vc__ud_answer_again(ev->id, &theirs))
+        return;
+    r = calloc(1, sizeof *r);
     if (r == NULL) {
         rdma_destroy_id(ev->id);
         return;
     }
+    in.handle = r;
     r->id = ev->id;
-    good = vc__intro_get(&r->theirs, ev->data, ev->data_len);
+    if (good)
+        r->theirs = theirs;
     vc__addr_copy(&in.peer, rdma_get_peer_addr(ev->id));
     ear->ops->request(ear, &in, good ? ev->data + VC__INTRO : NULL,
                       good ? ev->data_len - VC__INTRO : 0);
@@ -371,9 +397,8 @@ vc__ud_accept(struct vc__wire *w, const void *data, size_t len)
 {
     struct vc__ud_wire *u = vc__ud_wire_of(w);
     struct vc__intro ours = intro_of(u);
-    uint8_t said[136];
     struct rdma_conn_param param = {
-        .private_data = said,
+        .private_data = u->said,
         .private_data_len = (uint8_t)(VC__INTRO + len),
         .qp_num = u->port->qp->qp_num,
     };
@@ -383,8 +408,9 @@ vc__ud_accept(struct vc__wire *w, const void *data, size_t len)
     u->qkey = RDMA_UDP_QKEY;
     peer_set(u);
     pthread_mutex_unlock(&u->port->lock);
-    vc__intro_put(said, &ours);
-    memcpy(said + VC__INTRO, data, len);
+    vc__intro_put(u->said, &ours);
+    memcpy(u->said + VC__INTRO, data, len);
+    u->said_len = (uint16_t)(VC__INTRO + len);
     err = vc__rdma_errno(rdma_accept(u->id, &param));
     if (err == EINVAL)
         return vc__fail(VC_UNAVAILABLE, "cannot accept %s: it has given up",
@@ -395,6 +421,7 @@ vc__ud_accept(struct vc__wire *w, const void *data, size_t len)
     free(u->request);
     u->request = NULL;
     u->id = NULL;
+    vc__ud_answer_keep(u);
     return VC_OK;
 }
 

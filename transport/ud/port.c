@@ -27,6 +27,23 @@ vc__ud_port_count(struct vc__ud_port *p, int change)
 }
 
 void
+vc__ud_port_account(struct vc__ud_port *p)
+{
+    struct vc__ledger *l = &p->device->engine->ledger;
+    struct vc__ud_counted *t = &p->counted;
+
+    vc__count_now(l, VC__COUNT_memory_receive, &t->receive,
+                  p->receive.limit - p->receive.budget);
+    vc__count_now(l, VC__COUNT_memory_receive_limit, &t->receive_limit,
+                  p->receive.limit);
+    vc__count_now(l, VC__COUNT_memory_send, &t->send,
+                  p->small.limit - p->small.budget + p->large.limit -
+                      p->large.budget);
+    vc__count_now(l, VC__COUNT_memory_send_limit, &t->send_limit,
+                  p->small.limit + p->large.limit);
+}
+
+void
 vc__ud_port_grow(struct vc__ud_port *p)
 {
     unsigned need = p->users * WINDOW_MOST;
@@ -36,6 +53,9 @@ vc__ud_port_grow(struct vc__ud_port *p)
     /* An engine doubles them: most wires come in crowds. */
     if (need > p->posted)
         vc__ud_receives_add(p, need < p->posted * 2 ? p->posted : need);
+    pthread_mutex_lock(&p->lock);
+    vc__ud_port_account(p);
+    pthread_mutex_unlock(&p->lock);
 }
 
 /* --- the end of a port --------------------------------------------------- */
@@ -50,6 +70,7 @@ port_free(struct vc__ud_port *p)
     vc__timer_stop(&p->device->engine->timers, &p->tick);
     vc__ud_ahs_trim(p, 0);
     vc__ud_queues_free(p);
+    vc__ud_port_account(p);
     vc__device_put(p->device);
     pthread_mutex_destroy(&p->lock);
     free(p);

@@ -10,17 +10,18 @@
  * (P) means: under the port's lock. Everything else is for the holder of the
  * engine, without that lock.
  *
- * Called by: port.c (ud_context_of, ud_port_fail, ud_queues_make,
- * ud_queues_free, ud_receives_add, ud_ahs_trim, ud_tick_arm), wire.c
- * (ud_context_of, ud_open, ud_close, ud_port_get, ud_port_fail, ud_port_count,
- * ud_port_grow, ud_packet_new, ud_packet_release, ud_packet_data, ud_ah_put,
- * ud_busy), port_receive.c (ud_port_fail, ud_receive_give_back,
- * ud_receives_repost, ud_can_post, ud_post, ud_retire, ud_ah_get, ud_ah_find,
- * ud_busy), port_queues.c (ud_receives_add, ud_receive_give_back,
- * ud_receives_repost, ud_poll, ud_arm, ud_ready), wire_receive.c
- * (ud_receive_give_back, ud_busy), wire_send.c (ud_can_post, ud_post,
- * ud_packet_release, ud_busy), port_send.c (ud_packet_release, ud_packet_data,
- * ud_ah_find, ud_ahs_trim), connect.c (ud_ah_get), port_tick.c (ud_tick). */
+ * Called by: port.c (ud_context_of, ud_port_fail, ud_port_account,
+ * ud_queues_make, ud_queues_free, ud_receives_add, ud_ahs_trim, ud_tick_arm),
+ * wire.c (ud_context_of, ud_open, ud_close, ud_port_get, ud_port_fail,
+ * ud_port_count, ud_port_grow, ud_packet_new, ud_packet_release,
+ * ud_packet_data, ud_ah_put, ud_busy), port_receive.c (ud_port_fail,
+ * ud_receive_give_back, ud_receives_repost, ud_can_post, ud_post, ud_retire,
+ * ud_ah_get, ud_ah_find, ud_busy), port_tick.c (ud_port_account, ud_tick),
+ * port_queues.c (ud_receives_add, ud_receive_give_back, ud_receives_repost,
+ * ud_poll, ud_arm, ud_ready), wire_receive.c (ud_receive_give_back, ud_busy),
+ * wire_send.c (ud_can_post, ud_post, ud_packet_release, ud_busy), port_send.c
+ * (ud_packet_release, ud_packet_data, ud_ah_find, ud_ahs_trim), connect.c
+ * (ud_ah_get). */
 #ifndef VC_TRANSPORT_UD_PORT_H
 #define VC_TRANSPORT_UD_PORT_H
 
@@ -78,6 +79,11 @@ struct vc__ud_packet {
 };
 #define VC__UD_PACKET_HEAD 64u
 
+/* The bytes of a port that were last reported to the engine's ledger. */
+struct vc__ud_counted {
+    uint64_t receive, receive_limit, send, send_limit;
+};
+
 struct vc__ud_port {
     struct vc__ud_context *context;
     struct cds_list_head node; /* in context->ports */
@@ -131,10 +137,13 @@ struct vc__ud_port {
     struct cds_list_head acking;  /* those that may have to acknowledge now */
     struct vc__ud_wire *buckets[VC__UD_BUCKETS]; /* by their key */
     bool ticking;
+    uint64_t tick_far; /* when the tick comes, if that is so late that a wire
+                          may want it sooner; else 0 */
 
     struct vc__timer tick; /* runs while wires are busy, and a little longer */
     struct vc__task arm;   /* starts it */
     unsigned idle_ticks;
+    struct vc__ud_counted counted;
 };
 
 /* The context of datagrams that has this head. */
@@ -169,6 +178,10 @@ void vc__ud_port_count(struct vc__ud_port *p, int change);
 /* Has more receives posted if the wires now need more. Without memory for them
  * the present ones have to do. */
 void vc__ud_port_grow(struct vc__ud_port *p);
+
+/* (P) Reports what the port has pinned to the engine's counters, when that may
+ * have changed. On the holder. */
+void vc__ud_port_account(struct vc__ud_port *p);
 
 /* port_queues.c. Make and free the queues and the memory of a port. Errors as
  * vc__ud_port_get(); the caller frees what was made. */

@@ -5,33 +5,45 @@
  * acknowledges what nothing has acknowledged yet. One timer serves all wires,
  * as any thread may send, but only the holder may start a timer. It runs while
  * a wire has something due, and a little longer, so that a row of calls does
- * not have it started for each. See transport/ud/port.h. */
+ * not have it started for each. When all that is due is far away, as on a
+ * client whose server is slow, the tick is, too: a thousand such clients would
+ * take all of a processor by looking every 20 ms. See transport/ud/port.h. */
 #include "transport/ud/wire.h"
 
-/* The tick comes no sooner and no later than so. */
+/* The tick comes no sooner than so; and no later, unless it is a far one. */
 #define TICK_LEAST_US 4000u
 #define TICK_MOST_US  20000u
 /* The tick stops after so many in a row without a busy wire. */
 #define IDLE_TICKS 3u
+/* A tick that is later has found this process asleep, or a client without
+ * library threads between two calls: what its peers have sent meanwhile may not
+ * have been received yet, so none of them is dead. */
+#define TICK_LATE_US 1000000u
 
 void
 vc__ud_busy(struct vc__ud_port *p, struct vc__ud_wire *u)
 {
     bool is_busy = !cds_list_empty(&u->busy);
+    uint64_t due;
 
     /* The tick looks at all busy wires, so what is due need not be known. */
-    if ((is_busy && p->ticking) || vc__ud_due(u) == VC__FOREVER)
+    if (is_busy && p->ticking && p->tick_far == 0)
+        return;
+    due = vc__ud_due(u);
+    if (due == VC__FOREVER)
         return;
     if (!is_busy)
         cds_list_add_tail(&u->busy, &p->busy);
-    if (p->ticking)
+    if (p->ticking && due >= p->tick_far)
         return;
     p->ticking = true;
+    p->tick_far = 0;
     vc__engine_post(p->device->engine, &p->arm);
 }
 
-/* Starts the timer for this time. For vc__ud_tick() and vc__ud_tick_arm().
- * Without memory for it, nothing is sent again until the next start. */
+/* Starts the timer for this time, or moves it there. For vc__ud_tick() and
+ * vc__ud_tick_arm(). Without memory for it, nothing is sent again until the
+ * next start. */
 static void
 tick_start(struct vc__ud_port *p, uint64_t due)
 {
@@ -47,9 +59,11 @@ vc__ud_tick_arm(struct vc__task *task)
 {
     struct vc__ud_port *p = caa_container_of(task, struct vc__ud_port, arm);
 
+    uint64_t at = vc__now() + TICK_LEAST_US;
+
     p->idle_ticks = 0;
-    if (!vc__timer_running(&p->tick))
-        tick_start(p, vc__now() + TICK_LEAST_US);
+    if (!vc__timer_running(&p->tick) || p->tick.due > at)
+        tick_start(p, at);
 }
 
 /* Serves the busy wires; returns when the next of them has something to do,
@@ -85,10 +99,26 @@ dead_find(const struct vc__ud_port *p, uint64_t now)
 
     cds_list_for_each_entry (u, &p->busy, busy) {
         if (u->reliable.unacked != u->reliable.next && !u->notified &&
-            now - u->heard > VC__UD_SILENCE_US)
+            vc__ud_is_silent(u->heard, now))
             return u;
     }
     return NULL;
+}
+
+/* When the tick comes next, if this is due first: VC__FOREVER is nothing. Notes
+ * whether that is far. (P). For vc__ud_tick(). */
+static uint64_t
+tick_next(struct vc__ud_port *p, uint64_t now, uint64_t soonest)
+{
+    p->tick_far = 0;
+    if (soonest < now + TICK_LEAST_US)
+        return now + TICK_LEAST_US;
+    if (soonest <= now + TICK_MOST_US)
+        return soonest;
+    if (soonest == VC__FOREVER)
+        return now + TICK_MOST_US;
+    p->tick_far = soonest;
+    return soonest;
 }
 
 void
@@ -99,22 +129,19 @@ vc__ud_tick(struct vc__timer *timer)
     struct vc__ud_wire *dead;
 
     pthread_mutex_lock(&p->lock);
+    vc__ud_port_account(p);
     soonest = busy_serve(p, now);
     p->idle_ticks = soonest == VC__FOREVER ? p->idle_ticks + 1 : 0;
     if (p->idle_ticks > IDLE_TICKS)
         p->ticking = false;
-    dead = dead_find(p, now);
+    soonest = tick_next(p, now, soonest);
+    dead = now > timer->due + TICK_LATE_US ? NULL : dead_find(p, now);
     if (dead != NULL)
         dead->notified = true;
     pthread_mutex_unlock(&p->lock);
 
-    if (p->idle_ticks <= IDLE_TICKS) {
-        if (soonest < now + TICK_LEAST_US)
-            soonest = now + TICK_LEAST_US;
-        if (soonest > now + TICK_MOST_US)
-            soonest = now + TICK_MOST_US;
+    if (p->idle_ticks <= IDLE_TICKS)
         tick_start(p, soonest);
-    }
     if (dead != NULL)
         dead->wire.ops->failed(&dead->wire, "its peer acknowledges nothing");
 }

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "transport/rdma/wire.h"
+#include "transport/ud/answers.h"
 #include "transport/ud/ud.h"
 
 /* --- sending ------------------------------------------------------------- */
@@ -142,7 +143,7 @@ ud_wire_proven(const struct vc__wire *w, uint32_t ticket)
     pthread_mutex_lock(&u->port->lock);
     heard = u->heard;
     pthread_mutex_unlock(&u->port->lock);
-    return vc__now() - heard < VC__UD_SILENCE_US;
+    return !vc__ud_is_silent(heard, vc__now());
 }
 
 /* --- receives ------------------------------------------------------------ */
@@ -248,6 +249,7 @@ port_leave(struct vc__ud_wire *u)
 {
     struct vc__ud_port *p = u->port;
 
+    vc__ud_answer_drop(u);
     vc__ud_drop_received(u);
     pthread_mutex_lock(&p->lock);
     vc__ud_drop_packets(u);

@@ -5,14 +5,14 @@
  * reliable. (P) means: under the lock of the port. Everything else is for the
  * holder of the engine. Private to this folder.
  *
- * Called by: connect.c (ud_wire_of), wire.c (ud_wire_of, ud_unsent,
- * ud_unsent_set, ud_pump, ud_send_due, ud_send_bare, ud_drop_packets,
- * ud_drop_received, ud_dial, ud_hello, ud_take_request, ud_accept, ud_confirm,
- * ud_listen, ud_reject, ud_random, ud_disconnect), wire_send.c (ud_unsent,
+ * Called by: port_tick.c (ud_is_silent, ud_send_due, ud_count, ud_due), wire.c
+ * (ud_is_silent, ud_wire_of, ud_unsent, ud_unsent_set, ud_pump, ud_send_due,
+ * ud_send_bare, ud_drop_packets, ud_drop_received, ud_dial, ud_hello,
+ * ud_take_request, ud_accept, ud_confirm, ud_listen, ud_reject, ud_random,
+ * ud_disconnect), connect.c (ud_wire_of), wire_send.c (ud_unsent,
  * ud_unsent_set, ud_pump, ud_send_lost, ud_send_bare), port_receive.c (ud_pump,
  * ud_send_bare, ud_take_room, ud_take_head, ud_take), wire_receive.c
- * (ud_send_lost, ud_send_bare, ud_take_ack, ud_take_room, ud_count),
- * port_tick.c (ud_send_due, ud_count, ud_due). */
+ * (ud_send_lost, ud_send_bare, ud_take_ack, ud_take_room, ud_count). */
 #ifndef VC_TRANSPORT_UD_WIRE_H
 #define VC_TRANSPORT_UD_WIRE_H
 
@@ -23,6 +23,14 @@
  * or is asked for a sign of life by the passive side, is dead. A client that
  * has no library threads is silent between its calls, so this is long. */
 #define VC__UD_SILENCE_US 120000000u
+
+/* True if a peer that was heard then is dead. The clocks of two processors may
+ * differ by a little, so that `heard` is later than now. */
+static inline bool
+vc__ud_is_silent(uint64_t heard, uint64_t now)
+{
+    return now > heard && now - heard > VC__UD_SILENCE_US;
+}
 
 /* How often a server sends a datagram to a client that is silent; a client goes
  * on, until keepalive ends the link. */
@@ -41,6 +49,9 @@ struct vc__ud_held {
     uint8_t piece, pieces;
 };
 
+/* Bytes of a hello with its introduction, at most. */
+#define VC__UD_SAID 180u
+
 struct vc__ud_request;
 
 struct vc__ud_wire {
@@ -56,9 +67,13 @@ struct vc__ud_wire {
     uint32_t resolve_ms;
     struct vc__timer again; /* active: asks once more, by a new id */
     unsigned asks;
-    uint16_t said_len; /* hello with its introduction; 0: not sent yet */
-    uint8_t said[180];
+    unsigned refusals; /* those that the kernel answered for the server */
+    /* The hello, or the accept, with its introduction; 0: not sent yet. */
+    uint16_t said_len;
+    uint8_t said[VC__UD_SAID];
     struct vc__intro theirs;
+    struct vc__ud_wire *answered; /* passive: see transport/ud/answers.h */
+    bool is_answered;
 
     /* Reserved, 8 KiB; NULL: none. Under the lock of the link. */
     struct vc__ud_packet *at;
@@ -84,7 +99,7 @@ struct vc__ud_wire {
     /* (P) Sending. */
     struct vc__reliable reliable;
     struct vc__ud_out out[VC__RELIABLE_WINDOW]; /* by sequence */
-    uint8_t unsent_piece; /* the first of unsent */
+    uint8_t unsent_piece;                       /* the first of unsent */
     bool wants_room; /* reserve() has returned NULL: writable() is to come */
 
     /* Receiving. */
