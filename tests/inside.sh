@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # tests/inside.sh BUILD TOTALS SUITE...: runs suites over RDMA of a build folder, one program after the other; exit status 0
-# when no test failed. A suite is all programs test_SUITE and test_SUITE_* (datagrams: and ud_*); with "=" before it, only the first. tests/rdma
+# when no test failed. A suite is all programs test_SUITE and test_SUITE_* (datagrams: and test_crowd, ud_*); with "=" before it, only the first. tests/rdma
 # runs it; without a device the suites are skipped.
 set -u
 
@@ -21,7 +21,7 @@ for suite; do
         continue
     fi
     case $suite in
-    datagrams) programs=$(echo tests/suite/test_datagrams* tests/suite/ud_*) ;;
+    datagrams) programs=$(echo tests/suite/test_datagrams* tests/suite/test_crowd tests/suite/ud_*) ;;
     =*) programs="tests/suite/test_${suite#=}" ;;
     *) programs=$(echo "tests/suite/test_$suite" "tests/suite/test_${suite}"_*) ;;
     esac

@@ -33,7 +33,7 @@ case $* in
 */inproc_*) export VC_TEST_ADDR=inproc VC_TEST_CALLS="${VC_TEST_CALLS_INPROC:-20000}" ;;
 */tcp_* | */test_tcp) export VC_TEST_ADDR=127.0.0.1 VC_TEST_SCHEME=tcp VC_TEST_CALLS="${VC_TEST_CALLS_TCP:-5000}" ;;
 */vc_* | */test_best | */test_refused) export VC_TEST_ADDR=127.0.0.1 VC_TEST_SCHEME=vc VC_TEST_CALLS="${VC_TEST_CALLS_VC:-5000}" ;;
-*/ud_* | */test_datagrams*) export VC_TEST_SCHEME=rdma+ud VC_TEST_CALLS="${VC_TEST_CALLS_UD:-2000}" ;;
+*/ud_* | */test_datagrams* | */test_crowd) export VC_TEST_SCHEME=rdma+ud VC_TEST_CALLS="${VC_TEST_CALLS_UD:-2000}" ;;
 */shm_* | */test_shm | */test_shm_peers) export VC_TEST_ADDR=shm VC_TEST_SCHEME=shm VC_TEST_CALLS="${VC_TEST_CALLS_SHM:-20000}" ;;
 */test_idl.sh)
     export VC_PLUGIN="${VC_PLUGIN:-$PWD/protoc-gen-verbcall}" VC_ROUNDTRIP="$PWD/tests/sim/roundtrip"

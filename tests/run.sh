@@ -224,9 +224,10 @@ run_rdma()
     elif [ -z "$long$wanted" ]; then
         export VC_TEST_CALLS="${VC_TEST_CALLS:-20000}"
     fi
+    # A crowd of 1000 clients has a QP each, all in this guest.
     # shellcheck disable=SC2086 # words
     [ -z "$rdma_suites" ] ||
-        tests/rdma --timeout 2400 --share "$folder" --share "$build" -- \
+        tests/rdma --timeout 2400 ${long:+--memory 6144} --share "$folder" --share "$build" -- \
             "$PWD/tests/inside.sh" "$folder" "$totals.rdma" $rdma_suites || failed=1
     [ -z "$wire_suite" ] || tests/tap.sh wire "$totals" tests/wire.sh "$folder" || failed=1
 }

@@ -16,6 +16,9 @@ export TSAN_OPTIONS="${TSAN_OPTIONS-}:suppressions='$here/tsan.supp'"
 # boot half as fast.
 limit=850
 cpus=1
+# The 200 clients of a crowd have a QP each.
+memory=1024
+[ "${VC_TEST_LONG-}" != 1 ] || memory=2048
 
 # Tests compare times with a clock that slows down with the machine: see tests/suite/pace.h.
 export VC_TEST_PACE=1
@@ -37,7 +40,7 @@ trap 'exit 1' INT TERM HUP
 guest()
 {
     mkfifo "$folder/$1.in" "$folder/$1.out" || exit 1
-    "$here/vm/run" --timeout "$limit" --memory 1024 --cpus "$cpus" --share "$folder" \
+    "$here/vm/run" --timeout "$limit" --memory "$memory" --cpus "$cpus" --share "$folder" \
         --wire "$2:$folder/socket" --monitor "$folder/$1" -- "$build/tests/suite/test_wire" "$3" "$folder" >"$folder/$1.log" 2>&1 &
     pids="$pids $!"
 }

@@ -21,6 +21,7 @@
 
 #include "tests/suite/callers.h"
 #include "tests/suite/pace.h"
+#include "tests/suite/wire_crowd.h"
 #include "tests/suite/wire_failover.h"
 #include "tests/suite/wire_load.h"
 #include "tests/suite/wire_watch.h"
@@ -60,9 +61,7 @@ static struct vc_channel *channel;
 static bool
 is_long(void)
 {
-    const char *value = getenv("VC_TEST_LONG");
-
-    return value != NULL && strcmp(value, "1") == 0;
+    return fixture_many(0, 1) != 0;
 }
 
 static bool
@@ -577,6 +576,8 @@ main(int argc, char **argv)
         OVER("tcp", a_server_finds_a_client_whose_machine_is_frozen),
         OVER("tcp", each_call_over_a_bad_wire_is_good_and_executed_once),
         OVER("tcp", calls_go_on_over_tcp_while_rdma_is_blocked_and_come_back),
+        cmocka_unit_test(
+            each_call_of_a_crowd_over_a_bad_wire_is_good_and_executed_once),
         OVER("rdma", a_removed_device_of_the_server_is_found),
     };
     const struct CMUnitTest killer[] = {

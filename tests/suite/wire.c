@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "tests/suite/crowd.h"
 #include "tests/suite/wire_watch.h"
 
 #define LOOK_US  20000 /* between looks at a file of another machine */
@@ -90,11 +91,12 @@ wire_counters(struct vc_runtime *runtime)
 /* --- the server -------------------------------------------------------- */
 
 static void
-listen_at(struct vc_server *server, uint16_t port)
+listen_at(struct vc_server *server, const char *scheme, uint16_t port)
 {
     char target[80];
 
-    snprintf(target, sizeof target, "vc://%s:%u", getenv("VC_TEST_ADDR"), port);
+    snprintf(target, sizeof target, "%s://%s:%u", scheme,
+             getenv("VC_TEST_ADDR"), port);
     assert_status(VC_OK, vc_server_listen(server, target));
 }
 
@@ -252,7 +254,7 @@ watched_start(const struct suite_probe_methods *methods)
         wire_runtime(&w->runtime);
         assert_status(VC_OK, vc_server_new(w->runtime, NULL, &w->server));
         assert_status(VC_OK, suite_probe_add(w->server, methods, w->runtime));
-        listen_at(w->server, (uint16_t)WIRE_WATCH_PORT(i));
+        listen_at(w->server, "vc", (uint16_t)WIRE_WATCH_PORT(i));
     }
 }
 
@@ -273,6 +275,18 @@ repeats(struct vc_runtime *runtime)
     struct vc_counters c = wire_counters(runtime);
 
     return c.calls_joined + c.calls_answered_again;
+}
+
+static atomic_uchar crowd_ran[CROWD_TAGS];
+
+static unsigned
+crowd_faults(size_t n)
+{
+    unsigned faults = 0;
+
+    for (size_t i = 0; i < n && i < CROWD_TAGS; i++)
+        faults += atomic_load(&crowd_ran[i]) != 1;
+    return faults;
 }
 
 /* Reports a lost link by a file, as the network may not reach the client. */
@@ -318,7 +332,19 @@ echo(struct vc_call *call, const Suite__EchoRequest *request,
     case WIRE_REMOVE:
     case WIRE_READY:
         return have_main_do(call, (unsigned)request->tag, request->reply_size);
+    case WIRE_RESENT:
+        reply->tag = wire_counters(arg).datagrams_resent;
+        return VC_OK;
+    case WIRE_CROWD_FAULTS:
+        reply->tag = crowd_faults(request->reply_size);
+        return VC_OK;
     default:
+        if (request->tag >= WIRE_CROWD) {
+            atomic_fetch_add(
+                &crowd_ran[(request->tag - WIRE_CROWD) % CROWD_TAGS], 1);
+            reply->payload = request->payload;
+            return VC_OK;
+        }
         atomic_fetch_add(&ran[request->tag % WIRE_TAGS], 1);
         usleep(request->reply_size * 1000);
         reply->payload = request->payload;
@@ -354,7 +380,8 @@ wire_serve(void)
     wire_runtime(&runtime);
     assert_status(VC_OK, vc_server_new(runtime, NULL, &server));
     assert_status(VC_OK, suite_probe_add(server, &methods, runtime));
-    listen_at(server, WIRE_PORT);
+    listen_at(server, "vc", WIRE_PORT);
+    listen_at(server, "rdma+ud", WIRE_PORT);
     watched_start(&methods);
     wire_file_make("serving", "");
     main_run();

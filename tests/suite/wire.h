@@ -14,7 +14,7 @@
 #define WIRE_TAGS 65536
 
 /* All servers listen at vc://, which clients reach by rdma://, tcp:// and
- * vc://. For the servers of the watched links see tests/suite/wire_watch.h. */
+ * vc://; the first one also at rdma+ud://. For the servers of the watched links see tests/suite/wire_watch.h. */
 #define WIRE_WATCH_PORT(which) (WIRE_PORT + 1 + (which))
 
 /* Tags of Echo by which the client asks the server for something else. With
@@ -31,6 +31,13 @@
 #define WIRE_READY   (WIRE_TAGS + 8) /* check that the links to watch are up */
 #define WIRE_BLOCK   (WIRE_TAGS + 9) /* drop incoming packets of RoCE */
 #define WIRE_ALLOW   (WIRE_TAGS + 10)
+#define WIRE_RESENT  (WIRE_TAGS + 11) /* reply's tag: datagrams sent again */
+
+/* Tags of a crowd (tests/suite/wire_crowd.h) begin here. reply_size of the
+ * request is how many there were; the reply's tag: how many of these calls did
+ * not run once. */
+#define WIRE_CROWD        (2 * WIRE_TAGS)
+#define WIRE_CROWD_FAULTS (WIRE_TAGS + 12)
 
 /* Files. `ask`: a request to tests/wire.sh, which removes the file when the
  * request is done. `struck`: made when the client's machine is about to be cut
