@@ -147,6 +147,8 @@ client_open(struct client *c)
     opts.keepalive_ms = KEEPALIVE_MS;
     opts.max_links = 1;
     assert_status(VC_OK, vc_runtime_new(&runtime_opts, &c->runtime));
+    if (c->crowd->opts.threads)
+        assert_status(VC_OK, vc_runtime_start(c->runtime));
     assert_status(VC_OK, vc_channel_open(c->runtime, c->crowd->opts.target,
                                          &opts, &c->channel));
 }

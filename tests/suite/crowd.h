@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Very many clients of one server that call at the same time: each is a thread
- * with a runtime of its own and one channel, and none has library threads. They
- * are spread over a few processes, or are all in this one. */
+ * with a runtime of its own and one channel, without library threads unless
+ * they are wanted. They are spread over a few processes, or are all in this one. */
 #ifndef VC_TESTS_SUITE_CROWD_H
 #define VC_TESTS_SUITE_CROWD_H
 
@@ -32,6 +32,10 @@ struct crowd_opts {
     char target[80];
     unsigned clients;
     uint64_t tag_base; /* added to each tag */
+    /* True: each client has a library thread. Without one, a client whose first
+     * packet is lost sends it again with its first call only, when the server
+     * has given it up. */
+    bool threads;
     /* Called by one client, whose channel this is: before the others connect,
      * and when all calls have ended while all clients are connected; NULL:
      * nothing. */

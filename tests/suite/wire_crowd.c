@@ -40,7 +40,8 @@ void
 each_call_of_a_crowd_over_a_bad_wire_is_good_and_executed_once(void **state)
 {
     struct crowd_opts opts = {.clients = fixture_many(CLIENTS, LONG_CLIENTS),
-                              .tag_base = WIRE_CROWD};
+                              .tag_base = WIRE_CROWD,
+                              .threads = true};
     struct vc_runtime *runtime;
     struct vc_channel *control;
     struct crowd *crowd;

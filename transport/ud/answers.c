@@ -9,6 +9,10 @@
 #include "transport/core/address.h"
 
 #define BUCKETS 1024u
+/* No answer is given again later than so: the server would give up the wire,
+ * of which it has heard nothing (handshake_timeout_ms), before the client's
+ * first datagram comes. */
+#define AGAIN_US 1000000u
 
 /* Guards the buckets, whose lists are chained by u->answered, and u->said of
  * the wires in them. */
@@ -30,6 +34,7 @@ vc__ud_answer_keep(struct vc__ud_wire *u)
     pthread_mutex_lock(&answers_lock);
     u->answered = *bucket;
     u->is_answered = true;
+    u->answered_at = vc__now();
     *bucket = u;
     pthread_mutex_unlock(&answers_lock);
 }
@@ -62,7 +67,7 @@ host_same(const struct sockaddr_storage *a, const struct sockaddr_storage *b)
 }
 
 /* Copies the answer to the client with this introduction, at this address.
- * Returns its length; 0: the client has not been accepted. For
+ * Returns its length; 0: the client has not been accepted lately. For
  * vc__ud_answer_again(). */
 static uint8_t
 answer_find(const struct vc__intro *theirs, const struct sockaddr_storage *peer,
@@ -77,7 +82,7 @@ answer_find(const struct vc__intro *theirs, const struct sockaddr_storage *peer,
            (u->theirs.key != theirs->key || u->theirs.qpn != theirs->qpn ||
             !host_same(&u->wire.peer, peer)))
         u = u->answered;
-    if (u != NULL) {
+    if (u != NULL && vc__now() < u->answered_at + AGAIN_US) {
         len = (uint8_t)u->said_len;
         memcpy(said, u->said, len);
     }

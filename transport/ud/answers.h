@@ -23,7 +23,7 @@ void vc__ud_answer_keep(struct vc__ud_wire *u);
 void vc__ud_answer_drop(struct vc__ud_wire *u);
 
 /* Answers the request of this id, and destroys it, if its sender has been
- * accepted already. False: it has not. */
+ * accepted in the last second. False: it has not. */
 bool vc__ud_answer_again(struct rdma_cm_id *id, const struct vc__intro *theirs);
 
 #endif

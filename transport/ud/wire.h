@@ -74,6 +74,7 @@ struct vc__ud_wire {
     struct vc__intro theirs;
     struct vc__ud_wire *answered; /* passive: see transport/ud/answers.h */
     bool is_answered;
+    uint64_t answered_at;
 
     /* Reserved, 8 KiB; NULL: none. Under the lock of the link. */
     struct vc__ud_packet *at;
