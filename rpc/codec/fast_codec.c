@@ -92,13 +92,27 @@ fast_codec_fixed(struct reader *r, unsigned size, uint64_t *value)
     return true;
 }
 
+/* Called by field_find(), and by members_read() after the last member. Passes
+ * the fields before this number, which the message does not have. False if one
+ * of them is required. */
+static bool
+fields_pass(struct reader *r, uint64_t number)
+{
+    for (; r->field < r->last && r->field->id < number; r->field++) {
+        if (r->field->label == PROTOBUF_C_LABEL_REQUIRED)
+            return false;
+    }
+    return true;
+}
+
 /* Called by member_read(). Returns the field with this number; NULL if there is
- * none, or if it comes twice or out of order. */
+ * none, if it comes twice or out of order, or if a required field is missing
+ * before it. */
 static const ProtobufCFieldDescriptor *
 field_find(struct reader *r, uint64_t number)
 {
-    while (r->field < r->last && r->field->id < number)
-        r->field++;
+    if (!fields_pass(r, number))
+        return NULL;
     return r->field < r->last && r->field->id == number ? r->field++ : NULL;
 }
 
@@ -169,7 +183,8 @@ member_read(struct reader *r, struct value *v)
 }
 
 /* Called by vc__fast_unpack(). Reads all members; returns how many, or -1 if
- * they make no plain message. */
+ * they make no plain message. A type with required fields makes none:
+ * is_plain() refuses those that are there, fields_pass() those that are not. */
 static int
 members_read(struct reader *r, struct value values[VC__PLAIN_FIELDS])
 {
@@ -180,18 +195,7 @@ members_read(struct reader *r, struct value values[VC__PLAIN_FIELDS])
             return -1;
         n++;
     }
-    return n;
-}
-
-/* Asked by vc__fast_unpack(). True if the type has required fields: then it is
- * not plain. */
-static bool
-has_required(const ProtobufCMessageDescriptor *desc)
-{
-    for (unsigned i = 0; i < desc->n_fields; i++)
-        if (desc->fields[i].label == PROTOBUF_C_LABEL_REQUIRED)
-            return true;
-    return false;
+    return fields_pass(r, UINT64_MAX) ? n : -1;
 }
 
 /* Called by value_store(): copies a string; the copy gets a NUL at its end. */
@@ -303,7 +307,7 @@ vc__fast_unpack(const ProtobufCMessageDescriptor *desc,
                        desc->fields + desc->n_fields, memory};
     int n;
 
-    if (len > INT_MAX || desc->message_init == NULL || has_required(desc) ||
+    if (len > INT_MAX || desc->message_init == NULL ||
         !fast_codec_take(&r, desc->sizeof_message))
         return false;
     n = members_read(&r, values);

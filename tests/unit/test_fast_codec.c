@@ -259,6 +259,24 @@ what_is_behind_the_fields_of_a_type_is_not_one_of_them(void **state)
     NOT_PLAIN(desc, "\x18\x01");
 }
 
+/* The required field comes before, is, or comes after that of the message. */
+static void
+a_type_with_any_required_field_is_not_plain(void **state)
+{
+    ProtobufCMessageDescriptor desc = unit__plain__descriptor;
+    ProtobufCFieldDescriptor fields[32];
+
+    (void)state;
+    assert_in_range(desc.n_fields, 2, 32);
+    desc.fields = fields;
+    for (unsigned i = 0; i < desc.n_fields; i++) {
+        memcpy(fields, unit__plain__descriptor.fields,
+               desc.n_fields * sizeof fields[0]);
+        fields[i].label = PROTOBUF_C_LABEL_REQUIRED;
+        NOT_PLAIN(desc, "\x18\x01");
+    }
+}
+
 static void
 bytes_that_are_none_have_no_address(void **state)
 {
@@ -318,6 +336,7 @@ main(void)
         cmocka_unit_test(a_message_that_cannot_be_packed_is_not_plain),
         cmocka_unit_test(
             what_is_behind_the_fields_of_a_type_is_not_one_of_them),
+        cmocka_unit_test(a_type_with_any_required_field_is_not_plain),
         cmocka_unit_test(bytes_that_are_none_have_no_address),
         cmocka_unit_test(only_zeros_of_floating_point_have_two_signs),
     };
