@@ -252,7 +252,7 @@ accepted(struct fixture *f, const struct vc__intro *intro, uint8_t said[ACCEPT])
     memcpy(said, r.said, ACCEPT);
     u = raw_ud_of(&r);
     ibv_destroy_ah(u->ah);
-    u->ah = NULL; /* nothing to say goodbye with */
+    u->ah = NULL; /* so that no CLOSE is sent */
     raw_close(&r);
 }
 

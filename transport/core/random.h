@@ -28,9 +28,10 @@ vc__random(uint64_t *seed)
 
 /* 0..n-1; 0 when n is 0. Called to choose a wait before a retry (cm/connect,
  * rpc/client/retry.c, rpc/server/server_shed.c, rpc/balance/health_rules.c,
- * transport/ud/ask.h), an address of a redirect (cm/connect/dial.c), whether an idle link lives longer
- * (cm/pool/pool_link.c), which calls a client turns down (cm/pool/throttle.c),
- * or whether an outlier is ejected (rpc/balance/outlier.c). */
+ * transport/ud/ask.h), an address of a redirect (cm/connect/dial.c), whether an
+ * idle link lives longer (cm/pool/pool_link.c), which calls a client turns down
+ * (cm/pool/throttle.c), or whether an outlier is ejected
+ * (rpc/balance/outlier.c). */
 static inline uint32_t
 vc__random_below(uint64_t *seed, uint32_t n)
 {

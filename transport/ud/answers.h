@@ -5,8 +5,8 @@
  * have introduced themselves with. A client whose answer was lost or is late
  * asks again, with the same introduction: it gets the same answer, so that no
  * second connection is made for it, which nobody would use. A client that asks
- * in vain for long would otherwise take many of the places for connections that
- * are half open.
+ * often without an answer would otherwise take many of the places for
+ * connections that are half open.
  *
  * The listener's engine looks up what other engines have accepted: any thread.
  *

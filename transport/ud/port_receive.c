@@ -125,8 +125,7 @@ wire_of(struct vc__ud_port *p, uint32_t key, struct ibv_wc *wc,
 static void
 port_unlock(struct vc__ud_port *p)
 {
-    p->unsettled |=
-        !cds_list_empty(&p->acking) || !cds_list_empty(&p->waiting);
+    p->unsettled |= !cds_list_empty(&p->acking) || !cds_list_empty(&p->waiting);
     pthread_mutex_unlock(&p->lock);
 }
 

@@ -168,8 +168,8 @@ vc__ud_post(struct vc__ud_port *p, struct ibv_ah *ah, uint32_t qpn,
             .lkey = packet->buffer->lkey};
     wr->wr_id = (uint64_t)(p->sent + 1) << 1 | 1;
     wr->num_sge = packet == NULL ? 1 : 2;
-    wr->send_flags = (is_inline ? IBV_SEND_INLINE : 0u) |
-                     (signal ? IBV_SEND_SIGNALED : 0u);
+    wr->send_flags =
+        (is_inline ? IBV_SEND_INLINE : 0u) | (signal ? IBV_SEND_SIGNALED : 0u);
     wr->wr.ud.ah = ah;
     wr->wr.ud.remote_qpn = qpn;
     wr->wr.ud.remote_qkey = qkey;

@@ -100,7 +100,8 @@ ud_wire_flush(struct vc__wire *w)
     struct vc__ud_packet *none = NULL, *at = u->at;
 
     u->at = NULL;
-    if (at == NULL || atomic_compare_exchange_strong(&u->port->spare, &none, at))
+    if (at == NULL ||
+        atomic_compare_exchange_strong(&u->port->spare, &none, at))
         return;
     pthread_mutex_lock(&u->port->lock);
     vc__ud_packet_release(at);
