@@ -47,7 +47,7 @@ vc__link_init(struct vc__link *link, struct vc__context *context, void *wire,
     link->timeout_ms = link->said_ms = timeout_ms;
     link->reap.run = link_reap;
     link->broken.run = link_on_broken;
-    pthread_mutex_init(&link->lock, NULL);
+    vc__lock_init(&link->lock);
     __cds_wfcq_init(&link->arrivals, &link->arrivals_tail);
     vc__schedule_init(&link->schedule);
     vc__flow_init(&link->control, VC__WEIGHT_MAX);
@@ -63,7 +63,6 @@ vc__link_fini(struct vc__link *link)
     vc__invariant(cds_list_empty(&link->sent) &&
                   vc__schedule_is_empty(&link->schedule));
     vc__tally_close(&link->tally, &link->engine->ledger);
-    pthread_mutex_destroy(&link->lock);
 }
 
 /* --- timer ------------------------------------------------------------- */

@@ -35,7 +35,6 @@
 #ifndef VC_CM_LINK_H
 #define VC_CM_LINK_H
 
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -49,6 +48,7 @@
 #include "cm/link/window.h"
 #include "transport/core/engine.h"
 #include "transport/core/error.h"
+#include "transport/core/lock.h"
 #include "transport/transport.h"
 #include "transport/wire/credit.h"
 #include "transport/wire/packet.h"
@@ -144,7 +144,7 @@ struct vc__link {
     struct vc__link_keepalive keepalive;
     struct vc__send ping, answer; /* of keepalive */
 
-    pthread_mutex_t lock;
+    struct vc__lock lock;
     bool open;                    /* lock: true while messages may be sent */
     bool ill;                     /* lock: true once `broken` is posted */
     struct vc__credit credit;     /* lock; see transport/wire/credit.h */

@@ -98,7 +98,7 @@ vc__link_greet(struct vc__link *link)
 {
     bool mute;
 
-    pthread_mutex_lock(&link->lock);
+    vc__lock_take(&link->lock);
     mute = link->open && link->credit.tx_next == 0 &&
            vc__schedule_is_empty(&link->schedule);
     vc__link_unlock(link);
@@ -143,7 +143,7 @@ probe_send(struct vc__link *link)
 {
     int err;
 
-    pthread_mutex_lock(&link->lock);
+    vc__lock_take(&link->lock);
     err = probe_post(link);
     vc__link_unlock(link);
     if (err != 0)
@@ -218,7 +218,7 @@ news_of(struct vc__link *link)
 
     n.busy = link->ops->busy != NULL && link->ops->busy(link);
     if (k->state.probe_out) {
-        pthread_mutex_lock(&link->lock);
+        vc__lock_take(&link->lock);
         n.proven = t->proven == NULL || t->proven(link->wire, k->probed);
         vc__link_unlock(link);
     }

@@ -12,7 +12,6 @@
 #include <urcu/system.h> /* CMM_LOAD_SHARED() */
 
 #include "cm/link/link.h"
-#include "transport/core/fence.h"
 #include "transport/core/le.h"
 
 /* --- packing ----------------------------------------------------------- */
@@ -415,9 +414,8 @@ vc__link_flush(struct vc__link *link)
 static bool
 link_send_leave(struct vc__link *link)
 {
-    pthread_mutex_unlock(&link->lock);
-    /* Full fence: the unlock is visible before the queue is read. */
-    vc__fence();
+    /* Fenced: the unlock is visible before the queue is read. */
+    vc__lock_give_fenced(&link->lock);
     return !arrivals_none(link);
 }
 
@@ -437,7 +435,7 @@ vc__link_push(struct vc__link *link)
     bool took, more;
 
     do {
-        if (pthread_mutex_trylock(&link->lock) != 0)
+        if (!vc__lock_try(&link->lock))
             return;
         took = vc__link_flush(link);
         more = link_send_leave(link);
@@ -498,7 +496,7 @@ void
 vc__link_send(struct vc__link *link, struct vc__send *s)
 {
     send_begin(s);
-    if (pthread_mutex_trylock(&link->lock) != 0) {
+    if (!vc__lock_try(&link->lock)) {
         arrival_add(link, s);
         vc__link_push(link);
         return;
@@ -517,7 +515,7 @@ take_back(struct vc__link *link, struct vc__send *s, bool begun)
 {
     bool back;
 
-    pthread_mutex_lock(&link->lock);
+    vc__lock_take(&link->lock);
     vc__link_arrivals_take(link);
     back = s->place == VC__SEND_QUEUED && (begun || !atomic_load(&s->gone));
     if (back) {
@@ -548,7 +546,7 @@ vc__link_cut(struct vc__link *link, struct vc__send *s)
 void
 vc__link_withdraw(struct vc__link *link, struct vc__send *s)
 {
-    pthread_mutex_lock(&link->lock);
+    vc__lock_take(&link->lock);
     vc__link_arrivals_take(link);
     if (s->place == VC__SEND_QUEUED) {
         vc__schedule_remove(s);
@@ -566,7 +564,7 @@ vc__link_drop(struct vc__link *link, struct vc__flow *flow)
     struct vc__send *s;
     bool open = false;
 
-    pthread_mutex_lock(&link->lock);
+    vc__lock_take(&link->lock);
     vc__link_arrivals_take(link);
     while ((s = vc__flow_any(flow)) != NULL) {
         open |= s->frame.type == VC__FRAME_OPEN;

@@ -25,9 +25,9 @@ vc__client_init(struct vc__client *c, struct vc__pool *pool,
     c->gate = NULL;
     c->closed = c->held = c->own_used = false;
     CDS_INIT_LIST_HEAD(&c->waiting);
-    pthread_mutex_lock(&pool->lock);
+    vc__lock_take(&pool->lock);
     cds_list_add_tail(&c->node, &pool->clients);
-    pthread_mutex_unlock(&pool->lock);
+    vc__lock_give(&pool->lock);
 }
 
 /* --- placing ----------------------------------------------------------- */
@@ -230,7 +230,7 @@ vc__client_start(struct vc__client *c, struct vc__request *r)
     struct vc__error error;
     bool good;
 
-    pthread_mutex_lock(&c->pool->lock);
+    vc__lock_take(&c->pool->lock);
     good = client_request_take(c, r, &error);
     if (!good)
         r->state = VC__REQUEST_COMPLETING;
@@ -238,7 +238,7 @@ vc__client_start(struct vc__client *c, struct vc__request *r)
     if (!good)
         vc__request_count_end(c->pool, r);
     link = link_hold(c->session);
-    pthread_mutex_unlock(&c->pool->lock);
+    vc__lock_give(&c->pool->lock);
     if (link != NULL)
         vc__link_push_held(link);
     if (!good)
@@ -267,10 +267,10 @@ vc__client_move(struct vc__client *to, struct vc__request *r)
     struct vc__client *from = r->client;
 
     if (from != NULL)
-        pthread_mutex_lock(&from->pool->lock);
+        vc__lock_take(&from->pool->lock);
     r->client = to;
     if (from != NULL)
-        pthread_mutex_unlock(&from->pool->lock);
+        vc__lock_give(&from->pool->lock);
 }
 
 bool
@@ -280,7 +280,7 @@ vc__client_add(struct vc__client *c, struct vc__request *r,
     struct vc__link *link = NULL;
     bool good = true;
 
-    pthread_mutex_lock(&c->pool->lock);
+    vc__lock_take(&c->pool->lock);
     switch (r->client == c ? r->state : VC__REQUEST_COMPLETING) {
     case VC__REQUEST_WAITING:
         cds_list_add_tail(&send->node, &r->queued);
@@ -294,7 +294,7 @@ vc__client_add(struct vc__client *c, struct vc__request *r,
         good = false;
         break;
     }
-    pthread_mutex_unlock(&c->pool->lock);
+    vc__lock_give(&c->pool->lock);
     if (link != NULL)
         vc__link_push_held(link);
     return good;
@@ -307,7 +307,7 @@ vc__client_abandon(struct vc__client *c, struct vc__request *r,
     struct vc__link *link, *cancel = NULL;
     bool mine = true;
 
-    pthread_mutex_lock(&c->pool->lock);
+    vc__lock_take(&c->pool->lock);
     switch (r->state) {
     case VC__REQUEST_WAITING:
         cds_list_del(&r->node);
@@ -329,7 +329,7 @@ vc__client_abandon(struct vc__client *c, struct vc__request *r,
     }
     link = link_hold(c->session);
     vc__pool_refuse_soon(c->pool);
-    pthread_mutex_unlock(&c->pool->lock);
+    vc__lock_give(&c->pool->lock);
     if (cancel != NULL)
         vc__link_push_held(cancel);
     if (link != NULL)
@@ -430,9 +430,9 @@ sessions_close(struct vc__client *c)
         if (link == NULL)
             continue;
         vc__link_hold(link);
-        pthread_mutex_unlock(&c->pool->lock);
+        vc__lock_give(&c->pool->lock);
         vc__link_push_held(link);
-        pthread_mutex_lock(&c->pool->lock);
+        vc__lock_take(&c->pool->lock);
     }
 }
 
@@ -444,9 +444,9 @@ vc__client_close(struct vc__client *c)
     struct vc__error error;
 
     vc__error_put(&error, VC_CANCELLED, "the channel was closed");
-    pthread_mutex_lock(&c->pool->lock);
+    vc__lock_take(&c->pool->lock);
     if (c->closed) {
-        pthread_mutex_unlock(&c->pool->lock);
+        vc__lock_give(&c->pool->lock);
         return;
     }
     c->closed = c->held = true;
@@ -454,7 +454,7 @@ vc__client_close(struct vc__client *c)
     sessions_take(c, &unknown, &unsent);
     cds_list_del(&c->node);
     sessions_close(c);
-    pthread_mutex_unlock(&c->pool->lock);
+    vc__lock_give(&c->pool->lock);
     vc__requests_fail(&unknown, &error, VC_OUTCOME_UNKNOWN);
     vc__requests_fail(&unsent, &error, VC_OUTCOME_NOT_EXECUTED);
 }

@@ -35,27 +35,27 @@ void
 vc__gate_begin(struct vc__gate *g, struct vc__pool *pool)
 {
     g->pool = pool;
-    pthread_mutex_lock(&pool->lock);
+    vc__lock_take(&pool->lock);
     cds_list_add_tail(&g->node, &pool->gates);
     gate_follow(g, vc__pool_health(pool) == VC__POOL_READY);
-    pthread_mutex_unlock(&pool->lock);
+    vc__lock_give(&pool->lock);
 }
 
 void
 vc__gate_end(struct vc__gate *g)
 {
-    pthread_mutex_lock(&g->pool->lock);
+    vc__lock_take(&g->pool->lock);
     cds_list_del(&g->node);
-    pthread_mutex_unlock(&g->pool->lock);
+    vc__lock_give(&g->pool->lock);
 }
 
 void
 vc__gate_admit(struct vc__gate *g, struct vc__client *c)
 {
-    pthread_mutex_lock(&g->pool->lock);
+    vc__lock_take(&g->pool->lock);
     c->gate = g;
     c->held = g->state != VC__GATE_OPEN;
-    pthread_mutex_unlock(&g->pool->lock);
+    vc__lock_give(&g->pool->lock);
 }
 
 /* For vc__gate_set(), under the lock: the requests that have waited are sent,
@@ -83,16 +83,16 @@ vc__gate_set(struct vc__gate *g, enum vc__gate_state state,
     struct vc__error error;
     CDS_LIST_HEAD(ended);
 
-    pthread_mutex_lock(&p->lock);
+    vc__lock_take(&p->lock);
     if (!g->up) {
-        pthread_mutex_unlock(&p->lock);
+        vc__lock_give(&p->lock);
         return;
     }
     if (why != NULL)
         g->why = error = *why;
     gate_move(g, state);
     waiting_release(g, &ended);
-    pthread_mutex_unlock(&p->lock);
+    vc__lock_give(&p->lock);
     vc__pool_push(p);
     if (!cds_list_empty(&ended))
         vc__requests_fail(&ended, &error, VC_OUTCOME_NOT_EXECUTED);
@@ -103,9 +103,9 @@ vc__gate_is_up(struct vc__gate *g)
 {
     bool up;
 
-    pthread_mutex_lock(&g->pool->lock);
+    vc__lock_take(&g->pool->lock);
     up = g->up;
-    pthread_mutex_unlock(&g->pool->lock);
+    vc__lock_give(&g->pool->lock);
     return up;
 }
 

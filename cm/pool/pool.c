@@ -67,13 +67,13 @@ vc__pool_refuse(struct vc__pool *p)
     CDS_LIST_HEAD(broken);
     struct vc__error error, broken_by;
 
-    pthread_mutex_lock(&p->lock);
+    vc__lock_take(&p->lock);
     broken_by = p->broken_by;
     cds_list_splice(&p->refused, &refused);
     CDS_INIT_LIST_HEAD(&p->refused);
     cds_list_splice(&p->broken, &broken);
     CDS_INIT_LIST_HEAD(&p->broken);
-    pthread_mutex_unlock(&p->lock);
+    vc__lock_give(&p->lock);
     streams_fail(&broken, &broken_by);
     if (cds_list_empty(&refused))
         return;
@@ -90,9 +90,9 @@ pool_refuse(struct vc__task *task)
 {
     struct vc__pool *p = caa_container_of(task, struct vc__pool, refuse);
 
-    pthread_mutex_lock(&p->lock);
+    vc__lock_take(&p->lock);
     p->refusing = false;
-    pthread_mutex_unlock(&p->lock);
+    vc__lock_give(&p->lock);
     vc__pool_refuse(p);
 }
 
@@ -314,7 +314,7 @@ vc__pool_failed(struct vc__pool *p, const struct vc__error *why)
     bool further, fails;
 
     endings_init(&e, why);
-    pthread_mutex_lock(&p->lock);
+    vc__lock_take(&p->lock);
     p->attempting = p->homing = false;
     further = p->peer != NULL && p->peer->n_links > 0;
     if (is_of_service(p, why->status) && !further && !p->closed) {
@@ -329,7 +329,7 @@ vc__pool_failed(struct vc__pool *p, const struct vc__error *why)
     }
     vc__pool_health_update(p);
     fails = vc__pool_health(p) == VC__POOL_FAILING && !p->closed;
-    pthread_mutex_unlock(&p->lock);
+    vc__lock_give(&p->lock);
     if (fails && !p->opts.nowhere)
         vc__pool_log_failing(p, why);
     endings_tell(&e);
@@ -394,9 +394,9 @@ pool_tidy(struct vc__task *task)
 {
     struct vc__pool *p = caa_container_of(task, struct vc__pool, tidy);
 
-    pthread_mutex_lock(&p->lock);
+    vc__lock_take(&p->lock);
     p->tidying = false;
-    pthread_mutex_unlock(&p->lock);
+    vc__lock_give(&p->lock);
     if (!p->closing)
         vc__pool_former_check(p);
 }
@@ -414,10 +414,10 @@ pool_connect(struct vc__task *task)
 
     bool wanted;
 
-    pthread_mutex_lock(&p->lock);
+    vc__lock_take(&p->lock);
     p->posted = false;
     wanted = p->attempting;
-    pthread_mutex_unlock(&p->lock);
+    vc__lock_give(&p->lock);
     if (p->opts.nowhere) {
         vc__pool_nowhere_end(p);
         return;
@@ -464,7 +464,7 @@ connect_join(struct vc__pool *p, const struct vc_service *service,
 {
     bool wait = false;
 
-    pthread_mutex_lock(&p->lock);
+    vc__lock_take(&p->lock);
     if (p->closed || atomic_load(closing)) {
         vc__error_put(&w->error, VC_CANCELLED, "the channel was closed");
     } else if (p->peer == NULL || vc__placement_link(p->peer) == NULL) {
@@ -473,7 +473,7 @@ connect_join(struct vc__pool *p, const struct vc_service *service,
         if (wait)
             cds_list_add_tail(&w->node, &p->connecting);
     }
-    pthread_mutex_unlock(&p->lock);
+    vc__lock_give(&p->lock);
     return wait;
 }
 
@@ -485,7 +485,7 @@ connect_leave(struct vc__pool *p, struct vc__pool_waiter *w)
 {
     bool leaves;
 
-    pthread_mutex_lock(&p->lock);
+    vc__lock_take(&p->lock);
     leaves = !w->taken;
     if (leaves) {
         cds_list_del(&w->node);
@@ -494,7 +494,7 @@ connect_leave(struct vc__pool *p, struct vc__pool_waiter *w)
                       "its resolver has not answered",
                       p->opts.connect_ms);
     }
-    pthread_mutex_unlock(&p->lock);
+    vc__lock_give(&p->lock);
     return leaves;
 }
 
@@ -527,7 +527,7 @@ vc__pool_cancel(struct vc__pool *p, const void *owner)
     struct vc__error error;
 
     vc__error_put(&error, VC_CANCELLED, "the channel was closed");
-    pthread_mutex_lock(&p->lock);
+    vc__lock_take(&p->lock);
     cds_list_for_each_entry_safe (w, next, &p->connecting, node) {
         if (w->owner == owner) {
             w->taken = true;
@@ -535,7 +535,7 @@ vc__pool_cancel(struct vc__pool *p, const void *owner)
             cds_list_add(&w->node, &cancelled);
         }
     }
-    pthread_mutex_unlock(&p->lock);
+    vc__lock_give(&p->lock);
     vc__pool_waiters_wake(&cancelled, &error);
     vc__engine_kick(p->engine); /* one may be the sleeping holder */
 }
@@ -587,7 +587,7 @@ vc__pool_init(struct vc__pool *p, struct vc__cm *cm, struct vc__link_cap *cap,
     p->connect.run = pool_connect;
     p->refuse.run = pool_refuse;
     p->tidy.run = pool_tidy;
-    pthread_mutex_init(&p->lock, NULL);
+    vc__lock_init(&p->lock);
     CDS_INIT_LIST_HEAD(&p->former);
     CDS_INIT_LIST_HEAD(&p->clients);
     CDS_INIT_LIST_HEAD(&p->gates);

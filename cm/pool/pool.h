@@ -50,6 +50,7 @@
 #include "cm/pool/peer.h"
 #include "cm/pool/pool_ahead.h"
 #include "cm/pool/throttle.h"
+#include "transport/core/lock.h"
 
 /* Bytes of long replies that may be in assembly at a time. */
 #define VC__REPLY_BUDGET ((size_t)1 << 30)
@@ -149,7 +150,7 @@ struct vc__pool {
     uint8_t instance[VC__ID_SIZE]; /* this client's */
     struct vc__throttle throttle;  /* for calls to its peer */
 
-    pthread_mutex_t lock;
+    struct vc__lock lock;
     bool closed;                  /* lock: true once no request is accepted */
     bool attempting;              /* lock: true while a link is made */
     bool posted;                  /* lock: true while `connect` is posted */

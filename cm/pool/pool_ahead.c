@@ -47,9 +47,9 @@ ahead_turn(struct vc__pool *p)
 {
     uint64_t due;
 
-    pthread_mutex_lock(&p->lock);
+    vc__lock_take(&p->lock);
     due = ahead_due(p);
-    pthread_mutex_unlock(&p->lock);
+    vc__lock_give(&p->lock);
     if (due <= vc__now())
         vc__pool_prompt_now(p, p->opts.ahead);
     else if (due != VC__FOREVER)
@@ -69,9 +69,9 @@ pool_ahead(struct vc__task *task)
 {
     struct vc__pool *p = caa_container_of(task, struct vc__pool, ahead.task);
 
-    pthread_mutex_lock(&p->lock);
+    vc__lock_take(&p->lock);
     p->ahead.posted = false;
-    pthread_mutex_unlock(&p->lock);
+    vc__lock_give(&p->lock);
     ahead_turn(p);
 }
 
@@ -92,10 +92,10 @@ vc__pool_ahead_begin(struct vc__pool *p)
 {
     if (p->opts.ahead == NULL)
         return;
-    pthread_mutex_lock(&p->lock);
+    vc__lock_take(&p->lock);
     if (!vc__pool_is_busy(p))
         ahead_post(p);
-    pthread_mutex_unlock(&p->lock);
+    vc__lock_give(&p->lock);
 }
 
 void

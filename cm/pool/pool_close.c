@@ -15,9 +15,9 @@
 void
 vc__pool_shut(struct vc__pool *p)
 {
-    pthread_mutex_lock(&p->lock);
+    vc__lock_take(&p->lock);
     p->closed = true;
-    pthread_mutex_unlock(&p->lock);
+    vc__lock_give(&p->lock);
 }
 
 /* A task: posted by vc__pool_close_check(). Calls closed(), which may free the
@@ -138,5 +138,4 @@ vc__pool_fini(struct vc__pool *p)
     free(atomic_load(&p->spare));
     free(p->missed);
     free(p->addresses);
-    pthread_mutex_destroy(&p->lock);
 }

@@ -30,14 +30,14 @@ vc__pool_attempt_hello(struct vc__pool *p, struct vc__hello *h)
     h->version_min = VC__VERSION_MIN;
     h->version_max = VC__VERSION_MAX;
     memcpy(h->instance, p->instance, sizeof h->instance);
-    pthread_mutex_lock(&p->lock);
+    vc__lock_take(&p->lock);
     h->service = p->asked->id;
     h->fingerprint = p->asked->fingerprint;
     if (p->peer != NULL) {
         h->flags = p->peer->n_links > 0 ? VC__HELLO_POOL : VC__HELLO_RESUME;
         h->pool_token = p->peer->token;
     }
-    pthread_mutex_unlock(&p->lock);
+    vc__lock_give(&p->lock);
     if (h->flags & VC__HELLO_POOL)
         h->service = 0;
 }
@@ -132,9 +132,9 @@ is_to_resume(struct vc__pool *p)
 
     if (p->peer == NULL || p->peer->n_links > 0)
         return p->peer != NULL;
-    pthread_mutex_lock(&p->lock);
+    vc__lock_take(&p->lock);
     busy = vc__peer_is_busy(p->peer);
-    pthread_mutex_unlock(&p->lock);
+    vc__lock_give(&p->lock);
     return busy;
 }
 
@@ -347,9 +347,9 @@ vc__pool_attempt_begin(struct vc__pool *p)
 {
     uint64_t at;
 
-    pthread_mutex_lock(&p->lock);
+    vc__lock_take(&p->lock);
     at = p->not_before;
-    pthread_mutex_unlock(&p->lock);
+    vc__lock_give(&p->lock);
     vc__timer_stop(&p->engine->timers, &p->attempt.timer);
     if (at <= vc__now())
         attempt_now(p);

@@ -35,9 +35,9 @@ vc__pool_tally_open(struct vc__pool *p)
 void
 vc__pool_count_one(struct vc__pool *p, enum vc__pool_count count)
 {
-    pthread_mutex_lock(&p->lock);
+    vc__lock_take(&p->lock);
     vc__pool_count(p, count, 1);
-    pthread_mutex_unlock(&p->lock);
+    vc__lock_give(&p->lock);
 }
 
 /* Any thread, under the lock: mostly the holder, when a part of a long reply

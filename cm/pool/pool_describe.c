@@ -19,12 +19,12 @@ vc__pool_missed(struct vc__pool *p, const struct vc__transport *transport,
 
     if (p->missed == NULL || i == p->opts.choice.n)
         return;
-    pthread_mutex_lock(&p->lock);
+    vc__lock_take(&p->lock);
     if (error != NULL)
         p->missed[i] = *error;
     else
         p->missed[i].status = VC_OK;
-    pthread_mutex_unlock(&p->lock);
+    vc__lock_give(&p->lock);
 }
 
 /* For add_links(): adds a line about this link. What is written about a wire
@@ -98,7 +98,7 @@ vc__pool_describe(struct vc__pool *p, char *text, size_t size)
     unsigned rank = p->opts.choice.n;
 
     vc__words_begin(&w, text, size);
-    pthread_mutex_lock(&p->lock);
+    vc__lock_take(&p->lock);
     add_links(&w, p, &rank);
     for (unsigned i = 0; p->missed != NULL && i < rank; i++) {
         const char *why = why_missed(p, i);
@@ -109,7 +109,7 @@ vc__pool_describe(struct vc__pool *p, char *text, size_t size)
             vc__words_add(&w, "not %s: %s\n", p->opts.choice.best[i]->scheme,
                           why);
     }
-    pthread_mutex_unlock(&p->lock);
+    vc__lock_give(&p->lock);
     return w.len;
 }
 
@@ -128,7 +128,7 @@ vc__pool_log_transport(struct vc__pool *p, unsigned rank, const char *what)
     vc__target_text(&p->opts.target, target); /* it is constant */
     vc__words_add(&w, "channel to %s: calls %s %s", target, what,
                   p->opts.choice.best[rank]->scheme);
-    pthread_mutex_lock(&p->lock);
+    vc__lock_take(&p->lock);
     for (unsigned i = 0; p->missed != NULL && i < rank; i++) {
         const char *why = why_missed(p, i);
 
@@ -136,7 +136,7 @@ vc__pool_log_transport(struct vc__pool *p, unsigned rank, const char *what)
             vc__words_add(&w, "; not %s: %s", p->opts.choice.best[i]->scheme,
                           why);
     }
-    pthread_mutex_unlock(&p->lock);
+    vc__lock_give(&p->lock);
     vc__log(log, VC__LOG_TRANSPORT, "%s", line);
 }
 
@@ -150,9 +150,9 @@ vc__pool_log_failing(struct vc__pool *p, const struct vc__error *why)
     if (p->said_failing || !vc__log_wants(log, VC__LOG_FAILING))
         return;
     p->said_failing = true;
-    pthread_mutex_lock(&p->lock);
+    vc__lock_take(&p->lock);
     at = p->not_before > p->refused_until ? p->not_before : p->refused_until;
-    pthread_mutex_unlock(&p->lock);
+    vc__lock_give(&p->lock);
     vc__target_text(&p->opts.target, target); /* it is constant */
     vc__log(log, VC__LOG_FAILING,
             "server %s is failing, and not tried again for %u ms: %s", target,

@@ -74,10 +74,10 @@ vc__pool_health_refused(struct vc__pool *p)
 void
 vc__pool_prompt_now(struct vc__pool *p, const struct vc_service *service)
 {
-    pthread_mutex_lock(&p->lock);
+    vc__lock_take(&p->lock);
     if (!vc__pool_is_busy(p)) {
         p->asked = service;
         vc__pool_attempt(p);
     }
-    pthread_mutex_unlock(&p->lock);
+    vc__lock_give(&p->lock);
 }

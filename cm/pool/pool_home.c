@@ -62,7 +62,7 @@ pool_home(struct vc__task *task)
 {
     struct vc__pool *p = caa_container_of(task, struct vc__pool, home);
 
-    pthread_mutex_lock(&p->lock);
+    vc__lock_take(&p->lock);
     p->home_posted = false;
     if (p->closed || p->peer == NULL || !p->peer->moved) {
         p->home_due = false;
@@ -75,7 +75,7 @@ pool_home(struct vc__task *task)
             pool_peer_forget(p);
         }
     }
-    pthread_mutex_unlock(&p->lock);
+    vc__lock_give(&p->lock);
 }
 
 void
@@ -91,12 +91,12 @@ vc__pool_home_post(struct vc__pool *p)
 void
 vc__pool_go_home(struct vc__pool *p)
 {
-    pthread_mutex_lock(&p->lock);
+    vc__lock_take(&p->lock);
     if (p->peer != NULL && p->peer->moved) {
         p->home_due = true;
         vc__pool_home_post(p);
     }
-    pthread_mutex_unlock(&p->lock);
+    vc__lock_give(&p->lock);
 }
 
 void

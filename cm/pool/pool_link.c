@@ -112,13 +112,13 @@ pool_link_on_up(struct vc__link *link)
     bool good;
 
     vc__dial_run_up(&pl->try);
-    pthread_mutex_lock(&p->lock);
+    vc__lock_take(&p->lock);
     good = !p->closed && link_join(p, pl, &unknown, &error);
     if (p->closed)
         vc__error_put(&error, VC_CANCELLED, "the channel was closed");
     if (good && !pl->scout)
         vc__pool_waiters_take(p, &connecting);
-    pthread_mutex_unlock(&p->lock);
+    vc__lock_give(&p->lock);
     if (!good) {
         vc__link_close(link, error.status, "%s", error.text);
         return;
@@ -170,13 +170,13 @@ former_link(struct vc__pool *p)
     struct vc__peer *peer;
     struct vc__link *link = NULL;
 
-    pthread_mutex_lock(&p->lock);
+    vc__lock_take(&p->lock);
     cds_list_for_each_entry (peer, &p->former, node) {
         if (peer->n_links > 0 && peer_is_done(peer))
             link = &cds_list_entry(peer->links.next, struct vc__pool_link, node)
                         ->link;
     }
-    pthread_mutex_unlock(&p->lock);
+    vc__lock_give(&p->lock);
     return link;
 }
 
@@ -197,10 +197,10 @@ on_closed(struct vc__pool_link *pl, const struct vc__frame *f)
     struct vc__session *s;
     bool good;
 
-    pthread_mutex_lock(&p->lock);
+    vc__lock_take(&p->lock);
     s = session_find(pl, f->session);
     good = s != NULL && vc__session_closed(s, f);
-    pthread_mutex_unlock(&p->lock);
+    vc__lock_give(&p->lock);
     if (!good)
         vc__link_breach(&pl->link, "an answer without a CLOSE");
     if (good && pl->peer != p->peer)
@@ -223,7 +223,7 @@ on_reply(struct vc__pool_link *pl, const struct vc__frame *f)
     struct vc__session *s;
     bool good, refused;
 
-    pthread_mutex_lock(&p->lock);
+    vc__lock_take(&p->lock);
     s = session_find(pl, f->session);
     if (s != NULL)
         good = vc__session_reply(s, f, &r, &reply, &done);
@@ -239,7 +239,7 @@ on_reply(struct vc__pool_link *pl, const struct vc__frame *f)
         other = s->link;
     }
     refused = !cds_list_empty(&p->refused) || !cds_list_empty(&p->broken);
-    pthread_mutex_unlock(&p->lock);
+    vc__lock_give(&p->lock);
     if (other != NULL && other != pl)
         vc__link_push(&other->link);
     if (refused)
@@ -251,10 +251,10 @@ on_reply(struct vc__pool_link *pl, const struct vc__frame *f)
     if (r != NULL)
         r->replied(r, &reply);
     if (done.total != 0) {
-        pthread_mutex_lock(&p->lock);
+        vc__lock_take(&p->lock);
         vc__assembly_end(&done);
         vc__pool_count_replies(p);
-        pthread_mutex_unlock(&p->lock);
+        vc__lock_give(&p->lock);
     }
     vc__trimmer_note(&p->trimmer);
     /* The peer changes on this thread only. */
@@ -270,9 +270,9 @@ pool_link_on_busy(struct vc__link *link)
     const struct vc__pool_link *pl = pool_link_of(link);
     bool busy;
 
-    pthread_mutex_lock(&pl->pool->lock);
+    vc__lock_take(&pl->pool->lock);
     busy = pl->n_busy > 0;
-    pthread_mutex_unlock(&pl->pool->lock);
+    vc__lock_give(&pl->pool->lock);
     return busy;
 }
 
@@ -297,11 +297,11 @@ on_goaway(struct vc__pool_link *pl)
                                "a GOAWAY of a link that is not used");
     if (peer == p->peer) {
         attempts_cancel(p); /* a further link would lead to that peer */
-        pthread_mutex_lock(&p->lock);
+        vc__lock_take(&p->lock);
         vc__pool_part(p);
         if (vc__pool_is_wanted(p))
             vc__pool_attempt(p);
-        pthread_mutex_unlock(&p->lock);
+        vc__lock_give(&p->lock);
     }
     vc__pool_former_check(p);
     return true;
@@ -333,10 +333,10 @@ former_lost(struct vc__pool *p, struct vc__peer *peer, struct vc__error error)
 {
     CDS_LIST_HEAD(unknown);
 
-    pthread_mutex_lock(&p->lock);
+    vc__lock_take(&p->lock);
     vc__pool_peer_drop(peer, &unknown);
     vc__pool_launch(p);
-    pthread_mutex_unlock(&p->lock);
+    vc__lock_give(&p->lock);
     vc__pool_push(p);
     vc__requests_fail(&unknown, &error, VC_OUTCOME_UNKNOWN);
 }
@@ -352,7 +352,7 @@ link_lost(struct vc__pool *p, struct vc__pool_link *pl)
 
     if (!pl->leaving)
         vc__pool_missed(p, pl->link.wire->transport, &pl->link.error);
-    pthread_mutex_lock(&p->lock);
+    vc__lock_take(&p->lock);
     former = peer != p->peer;
     if (!former)
         vc__upgrade_lose(p, pl);
@@ -366,7 +366,7 @@ link_lost(struct vc__pool *p, struct vc__pool_link *pl)
         vc__pool_grow(p);
     }
     vc__pool_launch(p);
-    pthread_mutex_unlock(&p->lock);
+    vc__lock_give(&p->lock);
     vc__upgrade_log(p);
     if (former)
         vc__peer_push(peer); /* sessions moved to its other links */
@@ -380,9 +380,9 @@ link_lost(struct vc__pool *p, struct vc__pool_link *pl)
 static void
 link_closed(struct vc__pool *p, struct vc__pool_link *pl)
 {
-    pthread_mutex_lock(&p->lock);
+    vc__lock_take(&p->lock);
     vc__peer_leave(pl->peer, pl);
-    pthread_mutex_unlock(&p->lock);
+    vc__lock_give(&p->lock);
     vc__pool_refuse(p);
 }
 
@@ -443,10 +443,10 @@ link_unused(struct vc__pool *p, const struct vc__pool_link *pl)
 
     if (link->error.status == VC_CANCELLED)
         return;
-    pthread_mutex_lock(&p->lock);
+    vc__lock_take(&p->lock);
     closed = p->closed;
     waits = p->attempting && !p->attempt.dial_run.active && !closed;
-    pthread_mutex_unlock(&p->lock);
+    vc__lock_give(&p->lock);
     if (pl->try.dial_run == &p->attempt.dial_run && waits)
         vc__pool_failed(p, &link->error);
     else if (pl->try.dial_run == &p->upgrade.dial_run && !closed)
@@ -557,7 +557,7 @@ idle_find(struct vc__pool *p)
 {
     struct vc__pool_link *pl, *idle = NULL;
 
-    pthread_mutex_lock(&p->lock);
+    vc__lock_take(&p->lock);
     if (p->peer != NULL) {
         cds_list_for_each_entry (pl, &p->peer->links, node) {
             if (link_is_idle(pl) && p->peer->n_links > p->opts.min_links)
@@ -566,7 +566,7 @@ idle_find(struct vc__pool *p)
     }
     if (idle != NULL)
         idle->leaving = true;
-    pthread_mutex_unlock(&p->lock);
+    vc__lock_give(&p->lock);
     return idle;
 }
 

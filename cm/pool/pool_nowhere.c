@@ -23,7 +23,7 @@ vc__pool_nowhere_init(struct vc__pool *p)
 void
 vc__pool_nowhere_fail(struct vc__pool *p, const struct vc__error *why)
 {
-    pthread_mutex_lock(&p->lock);
+    vc__lock_take(&p->lock);
     p->attempting = false;
     p->not_before = UINT64_MAX; /* so later calls fail at once */
     p->failure = *why;
@@ -32,7 +32,7 @@ vc__pool_nowhere_fail(struct vc__pool *p, const struct vc__error *why)
         vc__engine_post(p->engine, &p->connect);
     p->posted = true;
     atomic_store_explicit(&p->health, VC__POOL_FAILING, memory_order_relaxed);
-    pthread_mutex_unlock(&p->lock);
+    vc__lock_give(&p->lock);
 }
 
 /* Ends the calls that wait, on the holder; those that come later wait again.
@@ -45,10 +45,10 @@ nowhere_recall(struct vc__pool *p)
     vc__error_put(&why, VC_UNAVAILABLE,
                   "the channel's policy had no server for it");
     vc__pool_failed(p, &why);
-    pthread_mutex_lock(&p->lock);
+    vc__lock_take(&p->lock);
     /* Else later ones fail at once, when the backoff is long. */
     vc__backoff_reset(&p->backoff);
-    pthread_mutex_unlock(&p->lock);
+    vc__lock_give(&p->lock);
 }
 
 /* The timer of nowhere_wait() fires, on the holder: ends the calls that
@@ -80,11 +80,11 @@ vc__pool_nowhere_end(struct vc__pool *p)
         nowhere_wait(p);
         return;
     }
-    pthread_mutex_lock(&p->lock);
+    vc__lock_take(&p->lock);
     why = p->failure;
-    pthread_mutex_unlock(&p->lock);
+    vc__lock_give(&p->lock);
     vc__pool_failed(p, &why);
-    pthread_mutex_lock(&p->lock);
+    vc__lock_take(&p->lock);
     p->not_before = UINT64_MAX;
-    pthread_mutex_unlock(&p->lock);
+    vc__lock_give(&p->lock);
 }

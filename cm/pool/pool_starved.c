@@ -47,10 +47,10 @@ pool_starved(struct vc__task *task)
     struct vc__pool *p = caa_container_of(task, struct vc__pool, starved);
     struct vc__pool_link *pl;
 
-    pthread_mutex_lock(&p->lock);
+    vc__lock_take(&p->lock);
     p->starving = false;
     pl = starved_link_any(p);
-    pthread_mutex_unlock(&p->lock);
+    vc__lock_give(&p->lock);
     if (pl != NULL && !p->closing)
         vc__link_close(&pl->link, VC_RESOURCE_EXHAUSTED,
                        "%s: out of memory to go on with calls on this "

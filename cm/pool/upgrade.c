@@ -74,10 +74,10 @@ best_rank(struct vc__pool *p)
     const struct vc__pool_link *best;
     unsigned rank;
 
-    pthread_mutex_lock(&p->lock);
+    vc__lock_take(&p->lock);
     best = best_link(p, NULL);
     rank = best != NULL ? rank_of(p, best) : p->opts.choice.n;
-    pthread_mutex_unlock(&p->lock);
+    vc__lock_give(&p->lock);
     return rank;
 }
 
@@ -123,7 +123,7 @@ lesser_find(struct vc__pool *p, bool *streams)
     struct vc__pool_link *best, *pl, *lesser = NULL;
 
     *streams = false;
-    pthread_mutex_lock(&p->lock);
+    vc__lock_take(&p->lock);
     best = best_link(p, NULL);
     if (best != NULL) {
         vc__peer_place(p->peer, &best->link);
@@ -137,7 +137,7 @@ lesser_find(struct vc__pool *p, bool *streams)
                 lesser = pl;
         }
     }
-    pthread_mutex_unlock(&p->lock);
+    vc__lock_give(&p->lock);
     return lesser == NULL ? NULL : &lesser->link;
 }
 
@@ -179,14 +179,14 @@ scout_find(struct vc__pool *p)
     struct vc__pool_link *pl;
     struct vc__link *link = NULL;
 
-    pthread_mutex_lock(&p->lock);
+    vc__lock_take(&p->lock);
     if (p->peer != NULL) {
         cds_list_for_each_entry (pl, &p->peer->links, node) {
             if (pl->scout)
                 link = &pl->link;
         }
     }
-    pthread_mutex_unlock(&p->lock);
+    vc__lock_give(&p->lock);
     return link;
 }
 
@@ -231,7 +231,7 @@ places_find(struct vc__pool *p, unsigned rank, bool at_once,
 {
     unsigned n = 0;
 
-    pthread_mutex_lock(&p->lock);
+    vc__lock_take(&p->lock);
     for (unsigned i = 0; p->peer != NULL && i < rank; i++) {
         struct vc__place *to = &places[n];
 
@@ -241,7 +241,7 @@ places_find(struct vc__pool *p, unsigned rank, bool at_once,
             vc__addr_drawn(&to->addr, p->peer->local.name, p->peer->local.uid);
         n += to->transport->local ? p->peer->has_local : !at_once;
     }
-    pthread_mutex_unlock(&p->lock);
+    vc__lock_give(&p->lock);
     return n;
 }
 
@@ -304,13 +304,13 @@ is_used(struct vc__pool *p)
     uint64_t began;
     bool used;
 
-    pthread_mutex_lock(&p->lock);
+    vc__lock_take(&p->lock);
     began = atomic_load_explicit(&p->tally.value[VC__POOL_CALLS_STARTED],
                                  memory_order_relaxed);
     used = began != u->seen || !cds_list_empty(&p->connecting) ||
            (p->peer != NULL && is_busy_for_program(p->peer));
     u->seen = began;
-    pthread_mutex_unlock(&p->lock);
+    vc__lock_give(&p->lock);
     return used;
 }
 
@@ -320,9 +320,9 @@ has_links(struct vc__pool *p)
 {
     bool has;
 
-    pthread_mutex_lock(&p->lock);
+    vc__lock_take(&p->lock);
     has = p->peer != NULL && p->peer->n_links > 0;
-    pthread_mutex_unlock(&p->lock);
+    vc__lock_give(&p->lock);
     return has;
 }
 

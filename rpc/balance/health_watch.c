@@ -106,10 +106,10 @@ watch_is_bad(struct vc__health_watch *w, const struct vc__error *why,
 {
     bool same;
 
-    pthread_mutex_lock(&w->sub->pool->lock);
+    vc__lock_take(&w->sub->pool->lock);
     same = w->bad && strcmp(w->gate.why.text, why->text) == 0;
     w->note = note;
-    pthread_mutex_unlock(&w->sub->pool->lock);
+    vc__lock_give(&w->sub->pool->lock);
     if (!w->bad)
         vc__count(&w->sub->pool->engine->ledger, VC__COUNT_servers_unhealthy,
                   1);
@@ -258,11 +258,11 @@ watch_over(struct vc__health_watch *w)
 {
     bool counts;
 
-    pthread_mutex_lock(&w->sub->pool->lock);
+    vc__lock_take(&w->sub->pool->lock);
     counts = w->gate.up && !w->news.anew && !w->stale;
     if (w->stale) /* what is to be done now waits for this */
         watch_post(w);
-    pthread_mutex_unlock(&w->sub->pool->lock);
+    vc__lock_give(&w->sub->pool->lock);
     w->running = w->stale = false;
     return counts;
 }
@@ -420,10 +420,10 @@ watch_take(struct vc__health_watch *w)
 {
     struct watch_news news;
 
-    pthread_mutex_lock(&w->sub->pool->lock);
+    vc__lock_take(&w->sub->pool->lock);
     news = w->news;
     w->news = (struct watch_news){0};
-    pthread_mutex_unlock(&w->sub->pool->lock);
+    vc__lock_give(&w->sub->pool->lock);
     return news;
 }
 
@@ -455,9 +455,9 @@ watch_turn(struct vc__task *task)
     struct vc__health_watch *w =
         caa_container_of(task, struct vc__health_watch, turn);
 
-    pthread_mutex_lock(&w->sub->pool->lock);
+    vc__lock_take(&w->sub->pool->lock);
     w->posted = false;
-    pthread_mutex_unlock(&w->sub->pool->lock);
+    vc__lock_give(&w->sub->pool->lock);
     watch_read(w);
     if (!vc__gate_is_up(&w->gate))
         return;
@@ -564,10 +564,10 @@ vc__health_watch_end(struct vc__health_watch *w)
     if (w->stale) /* its failed() is due */
         vc__pool_refuse(w->sub->pool);
     vc__client_close(&w->client);
-    pthread_mutex_lock(&w->sub->pool->lock);
+    vc__lock_take(&w->sub->pool->lock);
     w->gate.up = false; /* for a turn that is posted */
     w->news = (struct watch_news){0};
-    pthread_mutex_unlock(&w->sub->pool->lock);
+    vc__lock_give(&w->sub->pool->lock);
 }
 
 void
@@ -582,7 +582,7 @@ vc__health_watch_describe(struct vc__health_watch *w, char *text, size_t size)
     struct vc__pool *p = w->sub->pool;
     bool up;
 
-    pthread_mutex_lock(&p->lock);
+    vc__lock_take(&p->lock);
     up = w->gate.up;
     switch (w->gate.state) {
     case VC__GATE_WAITS:
@@ -595,6 +595,6 @@ vc__health_watch_describe(struct vc__health_watch *w, char *text, size_t size)
         snprintf(text, size, "ready");
         break;
     }
-    pthread_mutex_unlock(&p->lock);
+    vc__lock_give(&p->lock);
     return up;
 }

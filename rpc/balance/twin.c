@@ -82,7 +82,7 @@ twin_place_of(const struct vc__subchannel *s)
     struct twin_place at = {.up = false};
     const struct vc__peer *peer;
 
-    pthread_mutex_lock(&s->pool->lock);
+    vc__lock_take(&s->pool->lock);
     peer = s->pool->peer;
     if (peer != NULL && vc__pool_health(s->pool) == VC__POOL_READY) {
         at.up = true;
@@ -90,7 +90,7 @@ twin_place_of(const struct vc__subchannel *s)
         at.home = peer->home;
         memcpy(at.instance, peer->instance, sizeof at.instance);
     }
-    pthread_mutex_unlock(&s->pool->lock);
+    vc__lock_give(&s->pool->lock);
     return at;
 }
 
@@ -127,10 +127,10 @@ twins_turn(struct vc__task *task)
     const struct vc__server_set *set;
     bool ended;
 
-    pthread_mutex_lock(&t->sub->pool->lock);
+    vc__lock_take(&t->sub->pool->lock);
     t->posted = false;
     ended = t->ended;
-    pthread_mutex_unlock(&t->sub->pool->lock);
+    vc__lock_give(&t->sub->pool->lock);
     if (ended) /* other servers may be freed */
         return;
     set = vc__servers_enter(t->servers);
@@ -174,9 +174,9 @@ vc__twins_follow(const struct vc__server_set *set)
     if (t == NULL ||
         !atomic_load_explicit(&t->servers->moves, memory_order_relaxed))
         return;
-    pthread_mutex_lock(&t->sub->pool->lock);
+    vc__lock_take(&t->sub->pool->lock);
     twin_post(t);
-    pthread_mutex_unlock(&t->sub->pool->lock);
+    vc__lock_give(&t->sub->pool->lock);
 }
 
 void
@@ -184,9 +184,9 @@ vc__twin_end(struct vc__twin *t)
 {
     if (t->followed)
         vc__gate_end(&t->gate);
-    pthread_mutex_lock(&t->sub->pool->lock);
+    vc__lock_take(&t->sub->pool->lock);
     t->ended = true;
-    pthread_mutex_unlock(&t->sub->pool->lock);
+    vc__lock_give(&t->sub->pool->lock);
 }
 
 void

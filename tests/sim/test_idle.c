@@ -127,12 +127,12 @@ idle_link(struct rig *r)
     struct vc__pool_link *pl;
     struct vc__link *link = NULL;
 
-    pthread_mutex_lock(&p->lock);
+    vc__lock_take(&p->lock);
     cds_list_for_each_entry (pl, &p->peer->links, node) {
         if (pl->n_busy == 0)
             link = &pl->link;
     }
-    pthread_mutex_unlock(&p->lock);
+    vc__lock_give(&p->lock);
     assert_non_null(link);
     return link;
 }
@@ -153,13 +153,13 @@ stream_begin_meanwhile(struct rig *r, struct vc__link *link)
     pthread_t thread;
     void *stream;
 
-    pthread_mutex_lock(&link->lock);
+    vc__lock_take(&link->lock);
     while (counters(r).links_leaving == 0)
         fake_sleep_us(MS);
     assert_int_equal(pthread_create(&thread, NULL, stream_open, r->channel), 0);
     pthread_join(thread, &stream);
     vc__link_flush(link);
-    pthread_mutex_unlock(&link->lock);
+    vc__lock_give(&link->lock);
     assert_non_null(stream);
     return stream;
 }

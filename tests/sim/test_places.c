@@ -54,9 +54,9 @@ link_of(struct vc_channel *c)
 {
     struct vc__pool_link *pl;
 
-    pthread_mutex_lock(&c->servers.only->pool->lock);
+    vc__lock_take(&c->servers.only->pool->lock);
     pl = atomic_load(&c->servers.only->clients)->session->link;
-    pthread_mutex_unlock(&c->servers.only->pool->lock);
+    vc__lock_give(&c->servers.only->pool->lock);
     return pl;
 }
 

@@ -58,9 +58,9 @@ link_of(struct vc_channel *channel)
     struct vc__pool *pool = pool_of(channel);
     struct vc__pool_link *pl;
 
-    pthread_mutex_lock(&pool->lock);
+    vc__lock_take(&pool->lock);
     pl = atomic_load(&channel->servers.only->clients)->session->link;
-    pthread_mutex_unlock(&pool->lock);
+    vc__lock_give(&pool->lock);
     return pl;
 }
 

@@ -267,10 +267,10 @@ the_link(struct rig *r)
     struct vc__pool *p = r->channels[0]->servers.only->pool;
     struct vc__link *link;
 
-    pthread_mutex_lock(&p->lock);
+    vc__lock_take(&p->lock);
     link =
         &cds_list_entry(p->peer->links.next, struct vc__pool_link, node)->link;
-    pthread_mutex_unlock(&p->lock);
+    vc__lock_give(&p->lock);
     return link;
 }
 
@@ -289,7 +289,7 @@ calls_of_threads_that_find_the_link_taken_share_a_packet(void **state)
         rig_begin(&r, seed, 1, NULL);
         before = posted(&r);
         link = the_link(&r);
-        pthread_mutex_lock(&link->lock);
+        vc__lock_take(&link->lock);
         for (unsigned i = 0; i < CALLS; i++) {
             callers[i] = (struct caller){.rig = &r, .number = i % 2};
             assert_int_equal(pthread_create(&callers[i].thread, NULL,

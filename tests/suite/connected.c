@@ -30,11 +30,11 @@ connected_link(struct vc_channel *channel)
     struct vc__pool *p = channel->servers.only->pool;
     struct vc__link *link;
 
-    pthread_mutex_lock(&p->lock);
+    vc__lock_take(&p->lock);
     assert_false(cds_list_empty(&p->peer->links));
     link =
         &cds_list_entry(p->peer->links.next, struct vc__pool_link, node)->link;
-    pthread_mutex_unlock(&p->lock);
+    vc__lock_give(&p->lock);
     return link;
 }
 

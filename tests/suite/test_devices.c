@@ -97,12 +97,12 @@ goes_over(struct vc_channel *channel, const char *device)
     struct vc__pool *pool = channel->servers.only->pool;
     struct vc__pool_link *pl;
 
-    pthread_mutex_lock(&pool->lock);
+    vc__lock_take(&pool->lock);
     assert_false(cds_list_empty(&pool->peer->links));
     pl = cds_list_entry(pool->peer->links.next, struct vc__pool_link, node);
     assert_string_equal(
         device, ibv_get_device_name(link_device(&pl->link)->verbs->device));
-    pthread_mutex_unlock(&pool->lock);
+    vc__lock_give(&pool->lock);
 }
 
 static struct vc_counters

@@ -219,11 +219,11 @@ client_links_consider(struct error *e)
     struct vc__pool *pool = e->bench->channels[0]->servers.only->pool;
     struct vc__pool_link *pl;
 
-    pthread_mutex_lock(&pool->lock);
+    vc__lock_take(&pool->lock);
     if (pool->peer != NULL)
         cds_list_for_each_entry (pl, &pool->peer->links, node)
             link_consider(e, &pl->link);
-    pthread_mutex_unlock(&pool->lock);
+    vc__lock_give(&pool->lock);
 }
 
 static void

@@ -10,7 +10,7 @@
  * two sides, each of which reads what the other writes, as one that goes to
  * sleep and one that wakes it.
  *
- * Called by: cm/link/link_send.c (fence), transport/inproc/half.c (fence),
+ * Called by: lock.c (fence), transport/inproc/half.c (fence),
  * transport/shm/ring.c (fence). */
 #ifndef VC_TRANSPORT_FENCE_H
 #define VC_TRANSPORT_FENCE_H

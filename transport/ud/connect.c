@@ -114,14 +114,14 @@ server_set(struct vc__ud_wire *u, const struct vc__rdma_event *ev)
 {
     bool good;
 
-    pthread_mutex_lock(&u->port->lock);
+    vc__lock_take(&u->port->lock);
     u->theirs.qpn = ev->qpn;
     u->qkey = ev->qkey;
     peer_set(u);
     u->heard = vc__now();
     u->ah = vc__ud_ah_get(u->port, &ev->ah);
     good = u->ah != NULL;
-    pthread_mutex_unlock(&u->port->lock);
+    vc__lock_give(&u->port->lock);
     return good;
 }
 
@@ -404,10 +404,10 @@ vc__ud_accept(struct vc__wire *w, const void *data, size_t len)
     };
     int err;
 
-    pthread_mutex_lock(&u->port->lock);
+    vc__lock_take(&u->port->lock);
     u->qkey = RDMA_UDP_QKEY;
     peer_set(u);
-    pthread_mutex_unlock(&u->port->lock);
+    vc__lock_give(&u->port->lock);
     vc__intro_put(u->said, &ours);
     memcpy(u->said + VC__INTRO, data, len);
     u->said_len = (uint16_t)(VC__INTRO + len);

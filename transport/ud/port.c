@@ -53,9 +53,9 @@ vc__ud_port_grow(struct vc__ud_port *p)
     /* An engine doubles them: most wires come in crowds. */
     if (need > p->posted)
         vc__ud_receives_add(p, need < p->posted * 2 ? p->posted : need);
-    pthread_mutex_lock(&p->lock);
+    vc__lock_take(&p->lock);
     vc__ud_port_account(p);
-    pthread_mutex_unlock(&p->lock);
+    vc__lock_give(&p->lock);
 }
 
 /* --- the end of a port --------------------------------------------------- */
@@ -72,7 +72,6 @@ port_free(struct vc__ud_port *p)
     vc__ud_queues_free(p);
     vc__ud_port_account(p);
     vc__device_put(p->device);
-    pthread_mutex_destroy(&p->lock);
     free(p);
 }
 
@@ -141,7 +140,7 @@ port_init(struct vc__ud_port *p, struct vc__ud_context *c,
     p->gone.run = port_gone;
     p->arm.run = vc__ud_tick_arm;
     p->watcher.doomed = port_on_doomed;
-    pthread_mutex_init(&p->lock, NULL);
+    vc__lock_init(&p->lock);
     CDS_INIT_LIST_HEAD(&p->ahs);
     CDS_INIT_LIST_HEAD(&p->wires);
     CDS_INIT_LIST_HEAD(&p->busy);

@@ -26,7 +26,6 @@
 #define VC_TRANSPORT_UD_PORT_H
 
 #include <infiniband/verbs.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -34,6 +33,7 @@
 #include <urcu/list.h>
 
 #include "transport/core/engine.h"
+#include "transport/core/lock.h"
 #include "transport/rdma/buffer.h"
 #include "transport/rdma/context.h"
 #include "transport/rdma/device.h"
@@ -115,7 +115,7 @@ struct vc__ud_port {
      * Taken and given back without a lock. */
     _Atomic(struct vc__ud_packet *) spare;
 
-    pthread_mutex_t lock;
+    struct vc__lock lock;
 
     /* (P) Sends: between `retired` and `sent` are those outstanding. */
     struct vc__buffers small, large;

@@ -58,11 +58,11 @@ reset_send(struct vc__ud_port *p, struct ibv_wc *wc, struct ibv_grh *grh,
         ibv_init_ah_from_wc(p->device->verbs, p->number, wc, grh, &attr) != 0)
         return;
     p->reset_at = now + RESET_PAUSE_US;
-    pthread_mutex_lock(&p->lock);
+    vc__lock_take(&p->lock);
     ah = vc__ud_can_post(p) ? vc__ud_ah_find(p, &attr) : NULL;
     if (ah != NULL)
         vc__ud_post(p, ah->ah, wc->src_qp, RDMA_UDP_QKEY, &d, NULL, 0, 0);
-    pthread_mutex_unlock(&p->lock);
+    vc__lock_give(&p->lock);
 }
 
 /* The peer has no connection of this key any more. For datagram_handle(). */
@@ -72,11 +72,11 @@ reset_take(struct vc__ud_port *p, uint32_t key, uint32_t qpn)
     struct vc__ud_wire *u;
     bool leaving = false;
 
-    pthread_mutex_lock(&p->lock);
+    vc__lock_take(&p->lock);
     u = wire_find_sender(p, key, qpn);
     if (u != NULL)
         leaving = u->leaving;
-    pthread_mutex_unlock(&p->lock);
+    vc__lock_give(&p->lock);
     if (u == NULL)
         vc__count(&p->device->engine->ledger, VC__COUNT_datagrams_dropped, 1);
     else if (leaving)
@@ -126,7 +126,7 @@ static void
 port_unlock(struct vc__ud_port *p)
 {
     p->unsettled |= !cds_list_empty(&p->acking) || !cds_list_empty(&p->waiting);
-    pthread_mutex_unlock(&p->lock);
+    vc__lock_give(&p->lock);
 }
 
 /* A datagram has come. Returns true if its buffer is kept. For
@@ -147,7 +147,7 @@ datagram_handle(struct vc__ud_port *p, struct ibv_wc *wc,
             reset_take(p, d.key, wc->src_qp);
             return false;
         }
-        pthread_mutex_lock(&p->lock);
+        vc__lock_take(&p->lock);
         u = wire_of(p, d.key, wc, grh, &known);
         if (u != NULL)
             arrival = vc__ud_take_head(u, &d, now);
@@ -178,7 +178,7 @@ completion_take(struct vc__ud_port *p, struct ibv_wc *wc, uint64_t now)
     bool is_send = wc->wr_id & 1;
 
     if (is_send) {
-        pthread_mutex_lock(&p->lock);
+        vc__lock_take(&p->lock);
         vc__ud_retire(p, (uint32_t)(wc->wr_id >> 1));
         port_unlock(p);
     } else {
@@ -236,16 +236,16 @@ batch_settle(struct vc__ud_port *p, uint64_t now)
     struct vc__ud_wire *u;
 
     p->unsettled = false;
-    pthread_mutex_lock(&p->lock);
+    vc__lock_take(&p->lock);
     acks_send(p, now);
     cds_list_splice(&p->waiting, &waiting);
     CDS_INIT_LIST_HEAD(&p->waiting);
     while ((u = waiting_take(p, &waiting, now)) != NULL) {
-        pthread_mutex_unlock(&p->lock);
+        vc__lock_give(&p->lock);
         u->wire.ops->writable(&u->wire, 0);
-        pthread_mutex_lock(&p->lock);
+        vc__lock_take(&p->lock);
     }
-    pthread_mutex_unlock(&p->lock);
+    vc__lock_give(&p->lock);
 }
 
 /* --- the source ---------------------------------------------------------- */

@@ -49,9 +49,9 @@ tick_start(struct vc__ud_port *p, uint64_t due)
 {
     if (vc__timer_start(&p->device->engine->timers, &p->tick, due, vc__ud_tick))
         return;
-    pthread_mutex_lock(&p->lock);
+    vc__lock_take(&p->lock);
     p->ticking = false;
-    pthread_mutex_unlock(&p->lock);
+    vc__lock_give(&p->lock);
 }
 
 void
@@ -128,7 +128,7 @@ vc__ud_tick(struct vc__timer *timer)
     uint64_t now = vc__now(), soonest;
     struct vc__ud_wire *dead;
 
-    pthread_mutex_lock(&p->lock);
+    vc__lock_take(&p->lock);
     vc__ud_port_account(p);
     soonest = busy_serve(p, now);
     p->idle_ticks = soonest == VC__FOREVER ? p->idle_ticks + 1 : 0;
@@ -138,7 +138,7 @@ vc__ud_tick(struct vc__timer *timer)
     dead = now > timer->due + TICK_LATE_US ? NULL : dead_find(p, now);
     if (dead != NULL)
         dead->notified = true;
-    pthread_mutex_unlock(&p->lock);
+    vc__lock_give(&p->lock);
 
     if (p->idle_ticks <= IDLE_TICKS)
         tick_start(p, soonest);

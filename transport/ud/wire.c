@@ -27,14 +27,14 @@ packet_get(struct vc__ud_wire *u)
     struct vc__ud_port *p = u->port;
     bool good;
 
-    pthread_mutex_lock(&p->lock);
+    vc__lock_take(&p->lock);
     if (u->at == NULL)
         u->at = vc__ud_packet_new(p, VC__PACKET_MAX);
     good = u->at != NULL && vc__ud_unsent(u) == NULL;
     u->wants_room = !good;
     if (u->at == NULL && cds_list_empty(&u->waiting))
         cds_list_add_tail(&u->waiting, &p->waiting);
-    pthread_mutex_unlock(&p->lock);
+    vc__lock_give(&p->lock);
     return good;
 }
 
@@ -79,7 +79,7 @@ ud_wire_commit(struct vc__wire *w, uint32_t len)
     struct vc__ud_packet *packet;
     int err;
 
-    pthread_mutex_lock(&u->port->lock);
+    vc__lock_take(&u->port->lock);
     packet = packet_choose(u, len);
     packet->len = len;
     packet->pieces = (uint8_t)((len + u->payload - 1) / u->payload);
@@ -87,7 +87,7 @@ ud_wire_commit(struct vc__wire *w, uint32_t len)
     vc__ud_unsent_set(u, packet);
     u->unsent_piece = 0;
     err = vc__ud_pump(u, vc__now());
-    pthread_mutex_unlock(&u->port->lock);
+    vc__lock_give(&u->port->lock);
     return err;
 }
 
@@ -103,9 +103,9 @@ ud_wire_flush(struct vc__wire *w)
     if (at == NULL ||
         atomic_compare_exchange_strong(&u->port->spare, &none, at))
         return;
-    pthread_mutex_lock(&u->port->lock);
+    vc__lock_take(&u->port->lock);
     vc__ud_packet_release(at);
-    pthread_mutex_unlock(&u->port->lock);
+    vc__lock_give(&u->port->lock);
 }
 
 /* There is nothing to account for: the port does that. */
@@ -125,9 +125,9 @@ ud_wire_probe(struct vc__wire *w, uint32_t *ticket)
 {
     struct vc__ud_wire *u = vc__ud_wire_of(w);
 
-    pthread_mutex_lock(&u->port->lock);
+    vc__lock_take(&u->port->lock);
     vc__ud_send_bare(u, VC__DATAGRAM_ASKS);
-    pthread_mutex_unlock(&u->port->lock);
+    vc__lock_give(&u->port->lock);
     *ticket = 0;
     return 0;
 }
@@ -141,9 +141,9 @@ ud_wire_proven(const struct vc__wire *w, uint32_t ticket)
     uint64_t heard;
 
     (void)ticket;
-    pthread_mutex_lock(&u->port->lock);
+    vc__lock_take(&u->port->lock);
     heard = u->heard;
-    pthread_mutex_unlock(&u->port->lock);
+    vc__lock_give(&u->port->lock);
     return !vc__ud_is_silent(heard, vc__now());
 }
 
@@ -200,7 +200,7 @@ port_join(struct vc__ud_wire *u)
     CDS_INIT_LIST_HEAD(&u->busy);
     CDS_INIT_LIST_HEAD(&u->waiting);
     CDS_INIT_LIST_HEAD(&u->acking);
-    pthread_mutex_lock(&p->lock);
+    vc__lock_take(&p->lock);
     joined = key_draw(u);
     if (joined) {
         u->heard = vc__now();
@@ -208,7 +208,7 @@ port_join(struct vc__ud_wire *u)
         vc__ud_port_count(p, 1);
         cds_list_add_tail(&u->node, &p->wires);
     }
-    pthread_mutex_unlock(&p->lock);
+    vc__lock_give(&p->lock);
     return joined;
 }
 
@@ -252,7 +252,7 @@ port_leave(struct vc__ud_wire *u)
 
     vc__ud_answer_drop(u);
     vc__ud_drop_received(u);
-    pthread_mutex_lock(&p->lock);
+    vc__lock_take(&p->lock);
     vc__ud_drop_packets(u);
     if (u->at != NULL)
         vc__ud_packet_release(u->at);
@@ -264,7 +264,7 @@ port_leave(struct vc__ud_wire *u)
     if (u->ah != NULL)
         vc__ud_ah_put(p, u->ah);
     vc__ud_port_count(p, -1);
-    pthread_mutex_unlock(&p->lock);
+    vc__lock_give(&p->lock);
     if (p->failed && p->users == 0)
         vc__ud_port_fail(p);
     u->port = NULL;
@@ -280,7 +280,7 @@ ud_wire_leave(struct vc__wire *w)
 
     if (u->port == NULL)
         return false;
-    pthread_mutex_lock(&u->port->lock);
+    vc__lock_take(&u->port->lock);
     known = u->ah != NULL && !u->port->failed;
     if (known) {
         u->leaving = true;
@@ -288,7 +288,7 @@ ud_wire_leave(struct vc__wire *w)
         vc__ud_send_due(u, vc__now());
         vc__ud_busy(u->port, u);
     }
-    pthread_mutex_unlock(&u->port->lock);
+    vc__lock_give(&u->port->lock);
     return known;
 }
 
