@@ -12,6 +12,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "tests/suite/noise.h"
+
 #define PROCESSES_MOST 8u
 #define STACK          ((size_t)256 << 10)
 
@@ -190,17 +192,6 @@ client_run(void *arg)
 
 /* --- a process --------------------------------------------------------- */
 
-static void
-noise_make(void)
-{
-    uint32_t x = 1;
-
-    for (size_t i = 0; i < sizeof noise; i++) {
-        x = x * 1664525u + 1013904223u;
-        noise[i] = (uint8_t)(x >> 24);
-    }
-}
-
 /* Each runtime has about ten descriptors. */
 static void
 descriptors_allow(void)
@@ -220,7 +211,7 @@ clients_run(struct crowd *crowd, unsigned from, unsigned to)
     pthread_attr_t attr;
 
     assert_non_null(clients);
-    noise_make();
+    noise_make(noise, sizeof noise);
     descriptors_allow();
     pthread_attr_init(&attr);
     pthread_attr_setstacksize(&attr, STACK);

@@ -14,7 +14,8 @@
 #define WIRE_TAGS 65536
 
 /* All servers listen at vc://, which clients reach by rdma://, tcp:// and
- * vc://; the first one also at rdma+ud://. For the servers of the watched links see tests/suite/wire_watch.h. */
+ * vc://; the first one also at rdma+ud://. For the servers of the watched links
+ * see tests/suite/wire_watch.h. */
 #define WIRE_WATCH_PORT(which) (WIRE_PORT + 1 + (which))
 
 /* Tags of Echo by which the client asks the server for something else. With

@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tests/suite/noise.h"
+
 #define GRACE_MS 2000  /* two guests share few cores */
 #define PACE_US  20000 /* a thread waits this long after a failed call */
 
@@ -33,17 +35,6 @@ static const size_t sizes[] = {0, 40, 700, 1500, 9000, 40000};
 #define SIZE_MOST 40000
 #define SIZES     (sizeof sizes / sizeof sizes[0])
 static uint8_t noise[SIZE_MOST + WIRE_TAGS];
-
-static void
-noise_make(void)
-{
-    uint32_t x = 1;
-
-    for (size_t i = 0; i < sizeof noise; i++) {
-        x = x * 1664525u + 1013904223u;
-        noise[i] = (uint8_t)(x >> 24);
-    }
-}
 
 /* A wrong reply gives VC_DATA_LOSS, which the library itself never returns. */
 static enum vc_status
@@ -127,7 +118,7 @@ load_start(const struct load_opts *opts)
 {
     unsigned first = load_next_tag();
 
-    noise_make();
+    noise_make(noise, sizeof noise);
     fixture_board_make();
     atomic_store(&load.stop, false);
     atomic_store(&load.good, 0);
