@@ -4,8 +4,9 @@
  * The library's own locks (transport/core/lock.h) in a world: as the mutexes of
  * posix.c, the real ones, in which no thread blocks. Apart from these, as tests
  * of the fake alone have no library. */
-#include "transport/core/lock.h"
 #include "real.h"
+
+struct vc__lock;
 
 void __wrap_vc__lock_take(struct vc__lock *l);
 bool __wrap_vc__lock_try(struct vc__lock *l);

@@ -507,6 +507,20 @@ vc__link_send(struct vc__link *link, struct vc__send *s)
     vc__link_unlock(link);
 }
 
+bool
+vc__link_is_settled(struct vc__link *link)
+{
+    const struct vc__transport *t = link->wire->transport;
+    bool settled;
+
+    if (t->settled == NULL)
+        return true;
+    vc__lock_take(&link->lock);
+    settled = !link->open || t->settled(link->wire);
+    vc__link_unlock(link);
+    return settled;
+}
+
 /* Takes back a message of which no byte was sent; or, with `begun`, of which a
  * byte is left. Returns false if it is too late, or the link does not have it.
  * Called without the lock, by vc__link_unsend() and vc__link_cut(). */

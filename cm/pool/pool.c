@@ -4,8 +4,8 @@
  * The requests of a pool, and what happens to them without a link. The life of
  * its links is in pool_link.c, getting a link up in pool_connect.c. See
  * cm/pool/pool.h. Static functions, tasks among them, run on the holder of the
- * engine, except three: connect_join() and connect_leave() run on the thread
- * that connects, pool_opts_take() on that which makes the pool. */
+ * engine, except pool_opts_take(), which runs on the thread that makes the
+ * pool. */
 #include "cm/pool/pool.h"
 
 #include <stdio.h>
@@ -454,69 +454,6 @@ vc__pool_grow(struct vc__pool *p)
     if (p->peer != NULL && p->peer->token != 0 &&
         p->peer->n_links < p->opts.max_links)
         vc__pool_attempt(p);
-}
-
-/* For vc__pool_connect(), on its thread. Returns true if w must wait for a
- * link; otherwise a link is up, or w->error says why none will be. */
-static bool
-connect_join(struct vc__pool *p, const struct vc_service *service,
-             const atomic_bool *closing, struct vc__pool_waiter *w)
-{
-    bool wait = false;
-
-    vc__lock_take(&p->lock);
-    if (p->closed || atomic_load(closing)) {
-        vc__error_put(&w->error, VC_CANCELLED, "the channel was closed");
-    } else if (p->peer == NULL || vc__placement_link(p->peer) == NULL) {
-        vc__pool_hurry(p); /* the caller wants to know now */
-        wait = vc__pool_want(p, service, &w->error);
-        if (wait)
-            cds_list_add_tail(&w->node, &p->connecting);
-    }
-    vc__lock_give(&p->lock);
-    return wait;
-}
-
-/* For vc__pool_connect(), of a pool that leads nowhere: it has waited long
- * enough. True: w has left the list, and has an error. False: w is about to be
- * woken. */
-static bool
-connect_leave(struct vc__pool *p, struct vc__pool_waiter *w)
-{
-    bool leaves;
-
-    vc__lock_take(&p->lock);
-    leaves = !w->taken;
-    if (leaves) {
-        cds_list_del(&w->node);
-        vc__error_put(&w->error, VC_UNAVAILABLE,
-                      "the servers of the channel were not known within %u ms: "
-                      "its resolver has not answered",
-                      p->opts.connect_ms);
-    }
-    vc__lock_give(&p->lock);
-    return leaves;
-}
-
-enum vc_status
-vc__pool_connect(struct vc__pool *p, const struct vc_service *service,
-                 const void *owner, const atomic_bool *closing)
-{
-    struct vc__pool_waiter w = {
-        .owner = owner, .service = service, .error = {.status = VC_OK}};
-
-    uint64_t now = vc__now(), until = VC__FOREVER;
-
-    /* Connecting always ends, as every step of it has a timer; but a resolver
-     * may say nothing. */
-    if (p->opts.nowhere)
-        until = now + (uint64_t)p->opts.connect_ms * 1000u;
-    vc__engine_catch_up(p->engine, now);
-    vc__waiter_init(&w.waiter);
-    if (connect_join(p, service, closing, &w) &&
-        !vc__engine_wait(p->engine, &w.waiter, until) && !connect_leave(p, &w))
-        vc__engine_wait(p->engine, &w.waiter, VC__FOREVER);
-    return w.error.status == VC_OK ? VC_OK : vc__error_raise(&w.error);
 }
 
 void

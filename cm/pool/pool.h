@@ -13,18 +13,19 @@
  *
  * Called by: pools.c (init, shut, close, fini), rpc/balance/servers.c (connect,
  * count_one, describe), rpc/balance/subchannel.c (cancel), pool.c (refuse,
- * requests_fail, want, nowhere_end, nowhere_init, tally_open, attempt_init,
+ * requests_fail, nowhere_end, nowhere_init, tally_open, attempt_init,
  * attempt_begin, attempt_is_under_way, health_refused, health_update,
- * peer_drop, hurry, waiters_take, waiters_wake, log_failing, upgrade_init,
- * look, former_check), pool_link.c (refuse, requests_fail, grow, count_replies,
+ * peer_drop, waiters_take, waiters_wake, log_failing, upgrade_init, look,
+ * former_check), pool_link.c (refuse, requests_fail, grow, count_replies,
  * has_ways, part, home_enter, is_moved, attempt_cancel, failed, peer_drop,
  * launch, push, is_wanted, hurry, waiters_take, waiters_wake, close_check,
  * upgrade_joined, upgrade_lose, upgrade_log, upgrade_unused, upgrade_cancel,
  * upgrade_suits, missed, look, former_check), rpc/balance/health_watch.c
  * (refuse), client.c (refuse_soon, requests_fail, want, grow), gate.c
- * (requests_fail, push), session.c (tidy, count_replies), upgrade.c (count_one,
- * attempt_hello, attempt_offer, log_transport, log_ready, upgrade_log, missed,
- * link_new), rpc/client/attempt.c (count_one), session_reply.c (count_replies,
+ * (requests_fail, push), pool_await.c (want, hurry), session.c (tidy,
+ * count_replies), upgrade.c (count_one, attempt_hello, attempt_offer,
+ * log_transport, log_ready, upgrade_log, missed, link_new),
+ * rpc/client/attempt.c (count_one), session_reply.c (count_replies,
  * message_max), rpc/balance/loads.c (readied), rpc/balance/server_line.c
  * (health_name, calls_begun, calls_failed), rpc/balance/custom.c (calls,
  * prompt), rpc/balance/picker.c (calls, prompt), rpc/balance/servers.h
@@ -50,7 +51,6 @@
 #include "cm/pool/peer.h"
 #include "cm/pool/pool_ahead.h"
 #include "cm/pool/throttle.h"
-#include "transport/core/lock.h"
 
 /* Bytes of long replies that may be in assembly at a time. */
 #define VC__REPLY_BUDGET ((size_t)1 << 30)
@@ -225,12 +225,11 @@ void vc__pool_close(struct vc__pool *p, void (*closed)(struct vc__pool *p));
 /* Frees what the pool has allocated. Called by pools.c in closed(). */
 void vc__pool_fini(struct vc__pool *p);
 
-/* Blocks until a link takes calls, or cannot be made; makes one if there is
- * none, with this service in its hello. `owner` is for vc__pool_cancel(), after
+/* Blocks until a link takes calls, and has settled, or cannot be made; makes
+ * one, with this service in its hello. `owner` is for vc__pool_cancel(), after
  * which, with *closing true, it begins no wait. Returns VC_OK, or the status of
- * vc__error_last(), which says why no link came up. VC_UNAVAILABLE after
- * connect_ms if the pool leads nowhere. Called by vc__servers_connect(), for
- * vc_channel_connect() on its thread. */
+ * vc__error_last(), which says why no link came up: VC_UNAVAILABLE after
+ * connect_ms if the pool leads nowhere. For vc_channel_connect(). */
 enum vc_status vc__pool_connect(struct vc__pool *p,
                                 const struct vc_service *service,
                                 const void *owner, const atomic_bool *closing);

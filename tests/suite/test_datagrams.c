@@ -3,10 +3,13 @@
  *
  * rdma+ud:// on a real kernel: calls by datagrams, targets where they lead
  * nowhere, and ends that close. */
+#define _GNU_SOURCE /* RTLD_NEXT */
 #include <rdma/rdma_cma.h>
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -326,6 +329,58 @@ a_client_that_is_silent_keeps_its_session(void **state)
     fixture_stop(&f);
 }
 
+static int (*really_post)(struct ibv_qp *, struct ibv_send_wr *,
+                          struct ibv_send_wr **);
+static atomic_uint to_lose;
+
+/* ibv_post_send() of a path that loses the first datagrams. */
+static int
+post_or_lose(struct ibv_qp *qp, struct ibv_send_wr *wr,
+             struct ibv_send_wr **refused)
+{
+    unsigned left = atomic_load(&to_lose);
+
+    while (left > 0)
+        if (atomic_compare_exchange_weak(&to_lose, &left, left - 1))
+            return 0;
+    return really_post(qp, wr, refused);
+}
+
+/* In the place of libibverbs' own: each context of the library then loses
+ * datagrams as said. */
+struct ibv_qp *
+ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
+{
+    typedef struct ibv_qp *create(struct ibv_pd *, struct ibv_qp_init_attr *);
+    create *really =
+        (create *)dlvsym(RTLD_NEXT, "ibv_create_qp", "IBVERBS_1.1");
+
+    if (pd->context->ops.post_send != post_or_lose)
+        really_post = pd->context->ops.post_send;
+    pd->context->ops.post_send = post_or_lose;
+    return really(pd, attr);
+}
+
+/* Once it is connected it may be silent for longer than a server waits for the
+ * first packet, which has come also when it was lost before. */
+static void
+a_client_whose_first_datagrams_are_lost_is_connected_all_the_same(void **state)
+{
+    struct vc_server_opts opts = VC_SERVER_OPTS_INIT;
+    struct fixture f;
+
+    (void)state;
+    opts.handshake_timeout_ms = 600;
+    fixture_start(&f, 1, &opts, NULL);
+    atomic_store(&to_lose, 2);
+    assert_status(VC_OK, vc_channel_connect(f.channel, &suite_probe_service));
+    assert_int_equal(0, atomic_load(&to_lose));
+    usleep(1200000); /* the length is what is tested */
+    assert_status(VC_OK, fixture_echo(f.channel, 10, 1));
+    assert_int_equal(1, counters_of(f.server_runtime).links_made_ud);
+    fixture_stop(&f);
+}
+
 /* Starts a server when words[0] is set, at the port of the board. */
 static int
 serve_later(void *arg, int ready)
@@ -391,6 +446,8 @@ main(void)
         T(a_client_that_closes_leaves_nothing_at_the_server_at_once),
         T(a_server_that_is_closed_and_opened_again_is_found),
         cmocka_unit_test(a_client_that_is_silent_keeps_its_session),
+        cmocka_unit_test(
+            a_client_whose_first_datagrams_are_lost_is_connected_all_the_same),
     };
 
     setenv("VC_TEST_SCHEME", "rdma+ud", 1);

@@ -16,7 +16,7 @@
  * run alone. Everything else belongs to the holder, unless its comment says
  * otherwise.
  *
- * Called by: rpc/runtime.c (init, fini), cm/pool/pool.c (catch_up),
+ * Called by: rpc/runtime.c (init, fini), cm/pool/pool_await.c (catch_up),
  * rpc/client/attempt.c (catch_up), rpc/client/publisher.c (catch_up),
  * rpc/client/stream_open.c (catch_up), rpc/stream/stream_send.c (catch_up,
  * stir), crew.c (serve), rpc/runtime_threads.c (settle), engine_post.c (stir),
