@@ -28,11 +28,16 @@ export VERBCALL_LOG="${VERBCALL_LOG-error}"
 case $* in
 */tests/suite/* | tests/suite/*) export VC_TEST_PACE=1 ;;
 esac
+# An address of 127.0.0.0/8 that no program beside this one has: the port of a server that was killed may be another program's
+# server at once, and would answer at the same address.
+own=127.$(($$ / 65536 + 1)).$(($$ / 256 % 256)).$(($$ % 256))
 case $* in
 */fake/*) export VC_TEST_CALLS="${VC_TEST_CALLS_FAKE:-1000}" VC_TEST_TIMES="${VC_TEST_TIMES_FAKE:-20}" ;;
 */inproc_*) export VC_TEST_ADDR=inproc VC_TEST_CALLS="${VC_TEST_CALLS_INPROC:-20000}" ;;
-*/tcp_* | */test_tcp) export VC_TEST_ADDR=127.0.0.1 VC_TEST_SCHEME=tcp VC_TEST_CALLS="${VC_TEST_CALLS_TCP:-5000}" ;;
-*/vc_* | */test_best | */test_refused) export VC_TEST_ADDR=127.0.0.1 VC_TEST_SCHEME=vc VC_TEST_CALLS="${VC_TEST_CALLS_VC:-5000}" ;;
+*/tcp_*) export VC_TEST_ADDR=$own VC_TEST_SCHEME=tcp VC_TEST_CALLS="${VC_TEST_CALLS_TCP:-5000}" ;;
+*/vc_*) export VC_TEST_ADDR=$own VC_TEST_SCHEME=vc VC_TEST_CALLS="${VC_TEST_CALLS_VC:-5000}" ;;
+*/test_tcp) export VC_TEST_ADDR=127.0.0.1 VC_TEST_SCHEME=tcp VC_TEST_CALLS="${VC_TEST_CALLS_TCP:-5000}" ;;
+*/test_best | */test_refused) export VC_TEST_ADDR=127.0.0.1 VC_TEST_SCHEME=vc VC_TEST_CALLS="${VC_TEST_CALLS_VC:-5000}" ;;
 */ud_* | */test_datagrams* | */test_crowd) export VC_TEST_SCHEME=rdma+ud VC_TEST_CALLS="${VC_TEST_CALLS_UD:-2000}" ;;
 */shm_* | */test_shm | */test_shm_peers) export VC_TEST_ADDR=shm VC_TEST_SCHEME=shm VC_TEST_CALLS="${VC_TEST_CALLS_SHM:-20000}" ;;
 */test_idl.sh)

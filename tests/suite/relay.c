@@ -8,6 +8,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -17,18 +18,19 @@
 #define LOOK_MS 10
 
 static struct sockaddr_in
-loopback(uint16_t port)
+address(uint16_t port)
 {
     struct sockaddr_in a = {.sin_family = AF_INET, .sin_port = htons(port)};
 
-    a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    assert_int_equal(1,
+                     inet_pton(AF_INET, getenv("VC_TEST_ADDR"), &a.sin_addr));
     return a;
 }
 
 int
 relay_connect(uint16_t port)
 {
-    struct sockaddr_in a = loopback(port);
+    struct sockaddr_in a = address(port);
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), on = 1;
 
     assert_true(fd >= 0);
@@ -40,7 +42,7 @@ relay_connect(uint16_t port)
 int
 relay_listen(uint16_t *port)
 {
-    struct sockaddr_in a = loopback(0);
+    struct sockaddr_in a = address(0);
     socklen_t len = sizeof a;
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 

@@ -14,7 +14,7 @@
 #define RELAY_PAIRS 16
 
 struct relay {
-    uint16_t port; /* that the relay listens at, on 127.0.0.1 */
+    uint16_t port; /* that the relay listens at, at $VC_TEST_ADDR */
     uint16_t to;   /* the server's port */
     /* True: each byte is sent by itself. */
     atomic_bool trickles;
@@ -37,7 +37,7 @@ void relay_begin(struct relay *r, uint16_t to);
 void relay_end(struct relay *r);
 
 /* Return a blocking socket: relay_connect() one connected to this port of
- * 127.0.0.1, relay_listen() one that listens at any port, which *port is set
+ * $VC_TEST_ADDR, relay_listen() one that listens at any port, which *port is set
  * to. */
 int relay_connect(uint16_t port);
 int relay_listen(uint16_t *port);

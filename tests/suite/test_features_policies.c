@@ -8,6 +8,7 @@
 
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <verbcall/call.h>
@@ -441,6 +442,7 @@ then_come_those_with_the_label_of_this_program(void **state)
     (void)state;
     if (strcmp(fixture_scheme(), "tcp") != 0)
         skip();
+    setenv("VC_TEST_ADDR", "127.0.0.1", 1); /* where 0.0.0.0 leads */
     app_fleet_begin(&f);
     for (unsigned i = 0; i < 2; i++) {
         snprintf(targets[i], sizeof targets[i], "tcp://0.0.0.0:%u",
