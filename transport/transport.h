@@ -277,9 +277,9 @@ struct vc__transport {
      * writable(). */
     void (*retire)(struct vc__wire *w, uint32_t ticket);
 
-    /* (L) True if the peer's process has all packets that were sent, so that
-     * none is to be sent again; NULL: the system sends again by itself. */
-    bool (*settled)(const struct vc__wire *w);
+    /* (L) True if the peer's process has acknowledged the first packet, so that
+     * it is not to be sent again; NULL: the system sends again by itself. */
+    bool (*heard)(const struct vc__wire *w);
 
     /* What a proven probe() means, in words for keepalive: "its adapter
      * answers". */

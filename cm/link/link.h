@@ -28,7 +28,7 @@
  * cm/pool/peer.c (push, close_io), cm/pool/client.c (hold, push_held, drop),
  * rpc/server/drain.c (send), rpc/server/server_session.c (send, unsend,
  * withdraw, drop), rpc/server/server_session_open.c (send),
- * rpc/server/stream_server.c (send), cm/pool/pool_await.c (is_settled), link.c
+ * rpc/server/stream_server.c (send), cm/pool/pool_await.c (is_heard), link.c
  * (of, end, log, timer, ask, on_answered, on_refused, on_unreachable,
  * on_received, on_writable, close_io), link_accept.c (fail, timer, prepare,
  * open_io), many files (close, event, peer). */
@@ -228,9 +228,9 @@ void vc__link_push_held(struct vc__link *link);
 /* Appends and pushes. The holder of the engine, before ops->down(). */
 void vc__link_send(struct vc__link *link, struct vc__send *s);
 
-/* True if nothing that was sent would have to be sent again, as over datagrams.
- * Any thread, without the lock, while the link is up and kept so. */
-bool vc__link_is_settled(struct vc__link *link);
+/* True if the peer has the first packet; over datagrams it may be lost, and is
+ * sent again. Any thread, without the lock, while the link is up and kept so. */
+bool vc__link_is_heard(struct vc__link *link);
 
 /* Takes back a message if no byte of it was sent; done() is then called with
  * VC__SEND_LOST. Returns false if it is too late, or the link does not have it.

@@ -508,17 +508,17 @@ vc__link_send(struct vc__link *link, struct vc__send *s)
 }
 
 bool
-vc__link_is_settled(struct vc__link *link)
+vc__link_is_heard(struct vc__link *link)
 {
     const struct vc__transport *t = link->wire->transport;
-    bool settled;
+    bool heard;
 
-    if (t->settled == NULL)
+    if (t->heard == NULL)
         return true;
     vc__lock_take(&link->lock);
-    settled = !link->open || t->settled(link->wire);
+    heard = !link->open || t->heard(link->wire);
     vc__link_unlock(link);
-    return settled;
+    return heard;
 }
 
 /* Takes back a message of which no byte was sent; or, with `begun`, of which a

@@ -225,11 +225,11 @@ void vc__pool_close(struct vc__pool *p, void (*closed)(struct vc__pool *p));
 /* Frees what the pool has allocated. Called by pools.c in closed(). */
 void vc__pool_fini(struct vc__pool *p);
 
-/* Blocks until a link takes calls, and has settled, or cannot be made; makes
- * one, with this service in its hello. `owner` is for vc__pool_cancel(), after
- * which, with *closing true, it begins no wait. Returns VC_OK, or the status of
- * vc__error_last(), which says why no link came up: VC_UNAVAILABLE after
- * connect_ms if the pool leads nowhere. For vc_channel_connect(). */
+/* Blocks until a link takes calls and its peer has the first packet, or none can
+ * be made; makes one, with this service in its hello. `owner` is for
+ * vc__pool_cancel(), after which, with *closing true, it begins no wait. VC_OK,
+ * or the status of vc__error_last(), which says why no link came up, as
+ * VC_UNAVAILABLE after connect_ms if the pool leads nowhere. */
 enum vc_status vc__pool_connect(struct vc__pool *p,
                                 const struct vc_service *service,
                                 const void *owner, const atomic_bool *closing);

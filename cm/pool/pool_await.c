@@ -7,7 +7,7 @@
 #include "cm/pool/pool.h"
 
 /* How often a thread looks whether the peer has the first packets. */
-#define SETTLE_STEP_US 1000u
+#define HEARD_STEP_US 1000u
 
 /* For vc__pool_connect(), on its thread. Returns true if w must wait for a
  * link; otherwise a link is up, or w->error says why none will be. */
@@ -51,36 +51,35 @@ connect_leave(struct vc__pool *p, struct vc__pool_waiter *w)
     return leaves;
 }
 
-/* True if no link of the peer has packets that it would have to send again. For
- * settle_await(). */
+/* True if each link's first packet has come to the peer. For heard_await(). */
 static bool
-is_settled(struct vc__pool *p)
+is_heard(struct vc__pool *p)
 {
     struct vc__pool_link *pl;
-    bool settled = true;
+    bool heard = true;
 
     vc__lock_take(&p->lock);
     if (p->peer != NULL) {
         cds_list_for_each_entry (pl, &p->peer->links, node)
-            settled = settled && vc__link_is_settled(&pl->link);
+            heard = heard && vc__link_is_heard(&pl->link);
     }
     vc__lock_give(&p->lock);
-    return settled;
+    return heard;
 }
 
-/* Waits until the peer has the packets that were sent to open sessions: by
- * datagrams they may be lost, and a program without library threads that does
- * something else now would not send them again. A peer that does not answer is
+/* Waits until the peer has the packets that were sent first, which open
+ * sessions: by datagrams they may be lost, and a program without library threads
+ * that does something else now would not send them again. A peer that does not answer is
  * found by keepalive. For vc__pool_connect(). */
 static void
-settle_await(struct vc__pool *p, uint64_t until, const atomic_bool *closing)
+heard_await(struct vc__pool *p, uint64_t until, const atomic_bool *closing)
 {
     struct vc__waiter never;
     uint64_t now;
 
     vc__waiter_init(&never);
-    while (!is_settled(p) && !atomic_load(closing) && (now = vc__now()) < until)
-        vc__engine_wait(p->engine, &never, now + SETTLE_STEP_US);
+    while (!is_heard(p) && !atomic_load(closing) && (now = vc__now()) < until)
+        vc__engine_wait(p->engine, &never, now + HEARD_STEP_US);
 }
 
 enum vc_status
@@ -103,6 +102,6 @@ vc__pool_connect(struct vc__pool *p, const struct vc_service *service,
         vc__engine_wait(p->engine, &w.waiter, VC__FOREVER);
     if (w.error.status != VC_OK)
         return vc__error_raise(&w.error);
-    settle_await(p, now + (uint64_t)p->opts.connect_ms * 1000u, closing);
+    heard_await(p, now + (uint64_t)p->opts.connect_ms * 1000u, closing);
     return VC_OK;
 }

@@ -8,6 +8,8 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <limits.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -16,6 +18,7 @@
 
 #include <verbcall/counters.h>
 
+#include "tests/suite/callers.h"
 #include "tests/suite/fixture.h"
 #include "tests/suite/raw_ud.h"
 #include "tests/suite/resources.h"
@@ -381,6 +384,63 @@ a_client_whose_first_datagrams_are_lost_is_connected_all_the_same(void **state)
     fixture_stop(&f);
 }
 
+#define CONNECT_MS 400u
+
+/* Starts a client and a server that hold nobody for dead meanwhile. */
+static void
+start_patiently(struct fixture *f)
+{
+    struct vc_server_opts server = VC_SERVER_OPTS_INIT;
+    struct vc_channel_opts channel = VC_CHANNEL_OPTS_INIT;
+
+    server.keepalive_ms = VC_KEEPALIVE_OFF;
+    channel.keepalive_ms = VC_KEEPALIVE_OFF;
+    channel.connect_timeout_ms = CONNECT_MS;
+    fixture_start(f, 1, &server, &channel);
+}
+
+static void
+connecting_waits_no_longer_than_said_for_a_path_that_loses_all(void **state)
+{
+    struct fixture f;
+    uint64_t began;
+
+    (void)state;
+    start_patiently(&f);
+    atomic_store(&to_lose, UINT_MAX);
+    began = fixture_ms();
+    assert_status(VC_OK, vc_channel_connect(f.channel, &suite_probe_service));
+    assert_in_range(fixture_ms() - began, CONNECT_MS, 4 * CONNECT_MS);
+    atomic_store(&to_lose, 0);
+    assert_status(VC_OK, fixture_echo(f.channel, 10, 1));
+    fixture_stop(&f);
+}
+
+/* The call stays under way, as its datagrams are lost. */
+static void
+connecting_again_does_not_wait_for_calls_under_way(void **state)
+{
+    struct caller c = {.size = 10};
+    struct fixture f;
+    uint64_t began;
+
+    (void)state;
+    start_patiently(&f);
+    c.channel = f.channel;
+    assert_status(VC_OK, vc_channel_connect(f.channel, &suite_probe_service));
+    atomic_store(&to_lose, UINT_MAX);
+    caller_start(&c);
+    while (atomic_load(&to_lose) == UINT_MAX)
+        sched_yield();
+    began = fixture_ms();
+    assert_status(VC_OK, vc_channel_connect(f.channel, &suite_probe_service));
+    assert_in_range(fixture_ms() - began, 0, CONNECT_MS / 2);
+    atomic_store(&to_lose, 0);
+    caller_join(&c);
+    assert_int_equal(VC_OK, c.status);
+    fixture_stop(&f);
+}
+
 /* Starts a server when words[0] is set, at the port of the board. */
 static int
 serve_later(void *arg, int ready)
@@ -448,6 +508,9 @@ main(void)
         cmocka_unit_test(a_client_that_is_silent_keeps_its_session),
         cmocka_unit_test(
             a_client_whose_first_datagrams_are_lost_is_connected_all_the_same),
+        cmocka_unit_test(
+            connecting_waits_no_longer_than_said_for_a_path_that_loses_all),
+        cmocka_unit_test(connecting_again_does_not_wait_for_calls_under_way),
     };
 
     setenv("VC_TEST_SCHEME", "rdma+ud", 1);

@@ -9,8 +9,10 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 
 #include "transport/core/clock.h"
 #include "transport/core/lock.h"
@@ -133,6 +135,46 @@ all_that_wait_sleep_and_are_woken(void **state)
     assert_true(vc__lock_try(&lock));
 }
 
+static atomic_int signals;
+
+static void
+count_signal(int which)
+{
+    (void)which;
+    atomic_fetch_add(&signals, 1);
+}
+
+static void *
+wait_with_errno(void *arg)
+{
+    errno = EDOM;
+    wait_and_count(arg);
+    atomic_store(&number, errno);
+    return NULL;
+}
+
+/* A signal's handler ends the sleep early. */
+static void
+a_thread_that_has_waited_has_its_errno(void **state)
+{
+    const struct sigaction counted = {.sa_handler = count_signal};
+    pthread_t thread;
+
+    (void)state;
+    vc__lock_init(&lock);
+    atomic_store(&number, 0);
+    assert_int_equal(sigaction(SIGUSR1, &counted, NULL), 0);
+    vc__lock_take(&lock);
+    threads_start(&thread, 1, wait_with_errno);
+    await_sleep();
+    assert_int_equal(pthread_kill(thread, SIGUSR1), 0);
+    while (atomic_load(&signals) == 0)
+        sched_yield();
+    vc__lock_give(&lock);
+    threads_join(&thread, 1);
+    assert_int_equal(atomic_load(&number), EDOM);
+}
+
 int
 main(void)
 {
@@ -140,6 +182,7 @@ main(void)
         cmocka_unit_test(only_a_free_one_can_be_tried),
         cmocka_unit_test(one_thread_has_it_at_a_time),
         cmocka_unit_test(all_that_wait_sleep_and_are_woken),
+        cmocka_unit_test(a_thread_that_has_waited_has_its_errno),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,6 +5,7 @@
  * "Futexes are tricky". */
 #include "transport/core/lock.h"
 
+#include <errno.h>
 #include <linux/futex.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -12,14 +13,18 @@
 #include "transport/core/fence.h"
 
 /* Waits for the lock and takes it. For vc__lock_take(). A thread that has slept
- * does not know whether others do, so it takes the lock as awaited. */
+ * does not know whether others do, so it takes the lock as awaited. errno stays,
+ * as it does with a mutex: also in lock_wake(). */
 __attribute__((cold, noinline)) static void
 lock_await(struct vc__lock *l)
 {
+    int was = errno;
+
     while (atomic_exchange_explicit(&l->word, VC__LOCK_AWAITED,
                                     memory_order_acquire) != VC__LOCK_FREE)
         syscall(SYS_futex, &l->word, FUTEX_WAIT_PRIVATE, VC__LOCK_AWAITED, NULL,
                 NULL, 0);
+    errno = was;
 }
 
 /* Wakes one thread that sleeps. For vc__lock_give(). The lock may be freed by
@@ -27,7 +32,10 @@ lock_await(struct vc__lock *l)
 __attribute__((cold, noinline)) static void
 lock_wake(struct vc__lock *l)
 {
+    int was = errno;
+
     syscall(SYS_futex, &l->word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+    errno = was;
 }
 
 void
@@ -81,9 +89,12 @@ void
 vc__lock_give_fenced(struct vc__lock *l)
 {
     lock_give(l);
-    /* On x86 the exchange is a full fence already (AMD64 manual, volume 2,
-     * 7.4.2: xchg has the lock prefix). */
-#ifndef __x86_64__
+    /* On x86 the exchange is a full fence of the processor already (AMD64
+     * manual, volume 2, 7.4.2: xchg has the lock prefix); this one keeps the
+     * compiler from reading earlier what comes after it. */
+#ifdef __x86_64__
+    atomic_signal_fence(memory_order_seq_cst);
+#else
     vc__fence();
 #endif
 }

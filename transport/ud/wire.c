@@ -5,7 +5,7 @@
  * into a buffer that is kept until the peer has acknowledged it; a short one is
  * copied from there into a smaller buffer. Functions named ud_wire_ are entries
  * of the table, with the results that transport/transport.h names; reserve,
- * commit, flush, settled, probe and proven run under the lock of the link, reserve,
+ * commit, flush, heard, probe and proven run under the lock of the link, reserve,
  * commit and flush on any thread. All else runs on the holder of the engine.
  * See transport/ud/wire.h. */
 #include "transport/ud/wire.h"
@@ -116,19 +116,19 @@ ud_wire_retire(struct vc__wire *w, uint32_t ticket)
     (void)ticket;
 }
 
-/* True if the peer has acknowledged all datagrams. */
+/* True if the peer has acknowledged the first datagram, or there is none. */
 static bool
-ud_wire_settled(const struct vc__wire *w)
+ud_wire_heard(const struct vc__wire *w)
 {
     const struct vc__ud_wire *u =
         caa_container_of(w, const struct vc__ud_wire, wire);
-    bool settled;
+    bool heard;
 
     vc__lock_take(&u->port->lock);
-    settled =
-        u->reliable.unacked == u->reliable.next && vc__ud_unsent(u) == NULL;
+    heard = u->reliable.unacked != 1 ||
+            (u->reliable.next == 1 && vc__ud_unsent(u) == NULL);
     vc__lock_give(&u->port->lock);
-    return settled;
+    return heard;
 }
 
 /* --- signs of life ------------------------------------------------------- */
@@ -362,7 +362,7 @@ const struct vc__transport vc__rdma_ud = {
     .commit = ud_wire_commit,
     .flush = ud_wire_flush,
     .retire = ud_wire_retire,
-    .settled = ud_wire_settled,
+    .heard = ud_wire_heard,
     .host_is_up = "its datagrams arrive",
     .probe = ud_wire_probe,
     .proven = ud_wire_proven,

@@ -47,7 +47,7 @@ piece_send(struct vc__ud_wire *u, uint32_t sequence)
     struct vc__datagram d = datagram_of(u);
 
     d.sequence = sequence;
-    /* The thread that connects waits for that: see settled(). */
+    /* The thread that connects waits for that: see heard(). */
     if (sequence == 1 && u->active)
         d.flags = VC__DATAGRAM_ASKS;
     d.piece = out->piece;
