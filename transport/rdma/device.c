@@ -318,10 +318,10 @@ completions_found(struct vc__device *d)
     return d->wc_n > 0;
 }
 
-/* Called by the holder of the engine in each turn (source.poll), and by
- * vc__device_drain(). Returns the number of completions handled. Handles one
- * batch at most, so that timers, handlers and other sources get their turn.
- * When there is none, reposts the buffers that are left. */
+/* Called by device_poll() and vc__device_drain(). Returns the number of
+ * completions handled. Handles one batch at most, so that timers, handlers and
+ * other sources get their turn. When there is none, reposts the buffers that
+ * are left. */
 static unsigned
 completions_poll(struct vc__source *s)
 {
@@ -341,6 +341,23 @@ completions_poll(struct vc__source *s)
     return n;
 }
 
+/* True if nothing can complete: there is no QP, as when all connections of the
+ * engine are datagrams. For the two functions after it. */
+static bool
+is_silent(const struct vc__device *d)
+{
+    return d->cq_need == d->posted && d->wc_at == d->wc_n;
+}
+
+/* Called by the holder of the engine in each turn (source.poll). */
+static unsigned
+device_poll(struct vc__source *s)
+{
+    if (is_silent(caa_container_of(s, struct vc__device, completions)))
+        return 0;
+    return completions_poll(s);
+}
+
 /* Called by the engine, through the source (source.arm), before it sleeps or is
  * left to the program's loop: has the CQ report the next completion by its
  * channel. */
@@ -351,7 +368,8 @@ completions_arm(struct vc__source *s)
 
     /* Fails only when the device is removed; its removal event is handled
      * then. */
-    ibv_req_notify_cq(d->cq, 0);
+    if (!is_silent(d))
+        ibv_req_notify_cq(d->cq, 0);
 }
 
 /* Called by the holder of the engine when the channel is readable
@@ -467,7 +485,7 @@ sources_add(struct vc__device *d)
     int err;
 
     d->completions.fd = d->channel->fd;
-    d->completions.poll = completions_poll;
+    d->completions.poll = device_poll;
     d->completions.arm = completions_arm;
     d->completions.ready = completions_ready;
     d->async.fd = d->verbs->async_fd;
