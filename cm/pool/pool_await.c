@@ -53,7 +53,7 @@ connect_leave(struct vc__pool *p, struct vc__pool_waiter *w)
 
 /* True if each link's first packet has come to the peer. For heard_await(). */
 static bool
-is_heard(struct vc__pool *p)
+heard_by_all(struct vc__pool *p)
 {
     struct vc__pool_link *pl;
     bool heard = true;
@@ -78,7 +78,8 @@ heard_await(struct vc__pool *p, uint64_t until, const atomic_bool *closing)
     uint64_t now;
 
     vc__waiter_init(&never);
-    while (!is_heard(p) && !atomic_load(closing) && (now = vc__now()) < until)
+    while (!heard_by_all(p) && !atomic_load(closing) &&
+           (now = vc__now()) < until)
         vc__engine_wait(p->engine, &never, now + HEARD_STEP_US);
 }
 
