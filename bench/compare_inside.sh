@@ -163,7 +163,7 @@ count_once()
 
 # count_calls MODE BUILD: prints the instructions of one call "CLIENT SERVER", from the difference of two lengths: the cost of
 # starting, connecting and ending cancels out. The longer run counts less than the shorter one if a stall in it was taken for its
-# end (LAST_WAIT_S in steady.c); such figures are no result, and both runs are repeated.
+# end (LAST_WAITS in steady.c); such figures are no result, and both runs are repeated.
 count_calls()
 {
     mode=$1
