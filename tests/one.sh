@@ -24,6 +24,14 @@ export CMOCKA_MESSAGE_OUTPUT=TAP
 # Tests break links on purpose: warnings would disturb TAP.
 export VERBCALL_LOG="${VERBCALL_LOG-error}"
 
+# A simulated world makes and ends its threads and memory at once, thousands of times: stacks of a size that glibc keeps for the
+# next one, and a short quarantine of freed memory, which has to be new pages from the kernel otherwise.
+case $* in
+*/sim/* | */fake/*)
+    ulimit -S -s 1024
+    export ASAN_OPTIONS="$ASAN_OPTIONS:quarantine_size_mb=8"
+    ;;
+esac
 # Fewer calls in the simulated world, as each of its steps costs bookkeeping.
 case $* in
 */tests/suite/* | tests/suite/*) export VC_TEST_PACE=1 ;;
