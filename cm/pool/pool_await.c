@@ -68,9 +68,9 @@ heard_by_all(struct vc__pool *p)
 }
 
 /* Waits until the peer has the packets that were sent first, which open
- * sessions: by datagrams they may be lost, and a program without library threads
- * that does something else now would not send them again. A peer that does not answer is
- * found by keepalive. For vc__pool_connect(). */
+ * sessions: by datagrams they may be lost, and a program without library
+ * threads that does something else now would not send them again. A peer that
+ * does not answer is found by keepalive. For vc__pool_connect(). */
 static void
 heard_await(struct vc__pool *p, uint64_t until, const atomic_bool *closing)
 {

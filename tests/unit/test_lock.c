@@ -159,6 +159,7 @@ a_thread_that_has_waited_has_its_errno(void **state)
 {
     const struct sigaction counted = {.sa_handler = count_signal};
     pthread_t thread;
+    uint64_t until;
 
     (void)state;
     vc__lock_init(&lock);
@@ -168,8 +169,11 @@ a_thread_that_has_waited_has_its_errno(void **state)
     threads_start(&thread, 1, wait_with_errno);
     await_sleep();
     assert_int_equal(pthread_kill(thread, SIGUSR1), 0);
-    while (atomic_load(&signals) == 0)
+    until = vc__now() + PATIENCE_US;
+    while (atomic_load(&signals) == 0) {
+        assert_true(vc__now() < until);
         sched_yield();
+    }
     vc__lock_give(&lock);
     threads_join(&thread, 1);
     assert_int_equal(atomic_load(&number), EDOM);

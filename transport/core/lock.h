@@ -5,9 +5,9 @@
  * datagrams. It works as glibc's mutex does (a word, and a futex for those that
  * wait), but a free one is taken and given by one instruction each, which the
  * linker puts in the place of the call (LTO): an end of a call takes and gives
- * seven, and each such pair cost some 48 instructions by pthread_mutex_lock(). Other locks are
- * mutexes. A condition cannot be waited for under it, and it is not taken
- * twice.
+ * seven, and each such pair cost some 48 instructions by pthread_mutex_lock().
+ * Other locks are mutexes. A condition cannot be waited for under it, and it is
+ * not taken twice.
  *
  * May run together: all but init, for any threads.
  *

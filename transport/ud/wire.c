@@ -116,7 +116,8 @@ ud_wire_retire(struct vc__wire *w, uint32_t ticket)
     (void)ticket;
 }
 
-/* True if the peer has acknowledged the first datagram, or there is none. */
+/* True if the peer has acknowledged the first datagram, or there is none. After
+ * 2^32 of them another is taken for the first, until its acknowledgement. */
 static bool
 ud_wire_heard(const struct vc__wire *w)
 {
