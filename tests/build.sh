@@ -80,6 +80,18 @@ vc_is_configured()
         { [ $# -eq 0 ] || [ "$(cat .options 2>/dev/null)" = "$*" ]; }
 }
 
+# vc_depfiles SOURCE: makes the files that dependencies are tracked in; config.status makes each that is missing by three
+# processes.
+vc_depfiles()
+{
+    sed -n 's/.*@am__quote@\(.*\)[$](DEPDIR)\(.*\)@am__quote@ # am--include-marker$/\1.deps\2/p' "$1/Makefile.in" >.depfiles
+    sed 's,/[^/]*$,,' .depfiles | sort -u | xargs mkdir -p
+    while read -r vc_file; do
+        [ -e "$vc_file" ] || echo '# dummy' >"$vc_file"
+    done <.depfiles
+    rm .depfiles
+}
+
 # vc_configure SOURCE [OPTION...]. Files that were built with other options are rebuilt.
 vc_configure()
 {
@@ -87,6 +99,7 @@ vc_configure()
     shift
     if ! vc_is_configured "$@"; then
         [ $# -gt 0 ] || set -- --disable-tests
+        vc_depfiles "$vc_source"
         vc_quietly "configuring in $PWD" "$vc_source/configure" "$@" || return 1
         make clean >build.log 2>&1 || return 1
         echo "$*" >.options

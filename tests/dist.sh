@@ -59,7 +59,7 @@ configure_for_another_system()
 (
     source=$(echo "$work"/verbcall-*)
     pkg_config_without "$work/untested" '*cmocka*' && PATH=$work/untested:$PATH &&
-        mkdir -p "$work/again" && cd "$work/again" &&
+        mkdir -p "$work/again" && cd "$work/again" && vc_depfiles "$source" &&
         "$source/configure" --disable-tests --disable-lto CC="${CC:-cc}" CFLAGS=-O0 \
             --build=x86_64-pc-linux-gnu --host=x86_64-other-linux-gnu "$@" >configure.out 2>&1
 )
@@ -90,9 +90,9 @@ runs_without_rdma()
 (
     source=$(echo "$work"/verbcall-*)
     pkg_config_without "$work/bin" '*librdmacm* | *libibverbs*' && PATH=$work/bin:$PATH &&
-        mkdir -p "$work/without" && cd "$work/without" || exit 1
+        mkdir -p "$work/without" && cd "$work/without" && vc_depfiles "$source" || exit 1
     ! "$source/configure" >configure.out 2>&1 && grep -- --without-rdma configure.out || exit 1
-    "$source/configure" --without-rdma --disable-lto CFLAGS=-O0 >configure.out 2>&1 && vc_make_here all &&
+    "$source/configure" --without-rdma --disable-lto CFLAGS=-O0 >configure.out 2>&1 && vc_make_here all "LIBTOOL=sh $source/tests/libtool.sh ar" &&
         ! readelf -d .libs/libverbcall.so | grep -E 'NEEDED.*(rdmacm|ibverbs)' || exit 1
     ! examples/greeter/greeter-client rdma://127.0.0.1:1 nobody >said 2>&1 && grep 'built without RDMA' said || exit 1
     VC_TEST_ADDR=127.0.0.1 VC_TEST_SCHEME=tcp sh "$source/examples/inside.sh" "$source/README.md" greeter kv &&
