@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # tests/fuzz/run.sh BUILD [TARGET...]: builds the fuzz targets in BUILD/fuzz with clang, and runs each, or those named, for
-# 5 s ($VC_FUZZ_SECONDS; two minutes with VC_TEST_LONG=1), two at a time, in TAP. What breaks a target is kept there, and how to run it again is printed.
+# 2 s ($VC_FUZZ_SECONDS; two minutes with VC_TEST_LONG=1), two at a time, in TAP. What breaks a target is kept there, and how to run it again is printed.
 # tests/fuzz/run.sh BUILD --seeds: writes the seeds of the corpora anew, after a change of the formats or of seeds.c.
 set -u
 
@@ -26,7 +26,7 @@ LIST
 
 root=$(CDPATH='' cd -P -- "$(dirname -- "$0")/../.." && pwd) || exit 1
 corpus=$root/tests/fuzz/corpus
-seconds=5
+seconds=2
 [ -z "${VC_TEST_LONG-}" ] || seconds=120
 seconds=${VC_FUZZ_SECONDS:-$seconds}
 mkdir -p -- "$1/fuzz" && cd -- "$1/fuzz" || exit 1

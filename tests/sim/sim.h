@@ -23,19 +23,15 @@
 #define SIM_TAGS 65536
 
 /* The number of worlds of a long test, from n: n in a normal build, a fifth of
- * it with the thread sanitizer, a third with the address sanitizer. There n
- * worlds would take a minute. */
+ * it with a sanitizer. There n worlds would take a minute. */
 #if defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define SIM_TSAN 1
-#elif __has_feature(address_sanitizer)
-#define SIM_ASAN 1
+#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
+#define SIM_SANITIZED 1
 #endif
 #endif
-#if defined(__SANITIZE_THREAD__) || defined(SIM_TSAN)
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__) ||           \
+    defined(SIM_SANITIZED)
 #define SIM_SHARE(n) ((n) / 5u)
-#elif defined(__SANITIZE_ADDRESS__) || defined(SIM_ASAN)
-#define SIM_SHARE(n) ((n) / 3u)
 #else
 #define SIM_SHARE(n) (n)
 #endif
