@@ -30,19 +30,19 @@ but for the suites that measure real time without a device: these run alone at t
   resume      links that die under calls      examples   README's first command
   interop -   gRPC's interoperability cases   shm_basic  fewer suites through shared memory
   features    what calls may ask for          alive      dead peers are found by keepalive
-  inproc *    the same, within one process    fuzz       a peer's bytes, by libFuzzer
+  inproc      the same, within one process    fuzz       a peer's bytes, by libFuzzer
   tcp         the same, over TCP              qp         what QPs are connected with
   shm -       the same, by shared memory      devices    a process with two of them
   best        the same, at vc://              failover   vc:// whose RDMA device goes
   local       what only these have            judges     the benchmarks' verdicts
   wire -      two guests, wire cut or bad     containers podman, namespaces, few rights
 --long runs what takes longer, too: those marked -, those marked * without sanitizers as well, fake,
-sim and inproc with the thread sanitizer, idl, local, tcp, shm, best and the suites over RDMA with the
-other two, all of hostile over RDMA, more seeds, rounds and fuzzing, distcheck, vm (the virtual machine
-itself), coverage (by gcov), mutants (a sample of small mistakes that the tests must notice), cross
-(unit and inproc on s390x and i386, emulated), image (that of samples/container, by buildah), pods
-(containers that are given RDMA devices), former (an older commit and this one, both ways) and figures
-(those that README promises).
+sim and inproc with the thread sanitizer, idl, inproc, local, tcp, shm, best and the suites over RDMA with
+the other two, all of hostile over RDMA, more seeds, rounds and fuzzing, clang's warnings in lint,
+distcheck, vm (the virtual machine itself), coverage (by gcov), mutants (a sample of small mistakes
+that the tests must notice), cross (unit and inproc on s390x and i386, emulated), image (that of
+samples/container, by buildah), pods (containers that are given RDMA devices), former (an older commit
+and this one, both ways) and figures (those that README promises).
 Environment: VC_BUILD_DIR=FOLDER builds there instead of in build/, the tests in FOLDER-tests,
 FOLDER-asan and FOLDER-tsan; VC_TEST_GUEST=1 uses the virtual machine in any case.
 END
@@ -202,7 +202,7 @@ each_timed()
     elif [ -n "$long" ]; then
         "$1" tests $timed && "$1" asan $timed && "$1" tsan inproc
     else
-        "$1" tests tcp shm_basic best local && "$1" asan inproc
+        "$1" tests tcp shm_basic best local inproc
     fi
 }
 
@@ -253,6 +253,7 @@ lane_here()
     if wants lint || wants dist || wants containers; then
         vc_build "$build" --enable-werror || failed=1
     fi
+    [ -n "$long$wanted" ] || export VC_LINT_QUICK=1
     check lint tests/lint.sh "$build"
     check judges sh bench/test_judges.sh
     check dist tests/dist.sh "$build"
