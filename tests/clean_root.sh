@@ -31,7 +31,7 @@ packages=$(sed -n '/^Needs gcc/,/(Fedora/p' README.md | xargs | sed 's/^Needs //
 build=$(vc_build_folder "$PWD")
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
-vc_build "$build" --enable-werror && vc_make "$build" dist || exit 1
+vc_build_product "$build" && vc_make "$build" dist || exit 1
 build=$(vc_plain_path "$build") || exit 1
 
 echo "Verbcall: a system with: $packages"

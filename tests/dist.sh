@@ -123,7 +123,7 @@ distcheck()
         TESTS='$(unit_tests) tests/fake/suite_calls tests/sim/test_pool'
 }
 
-vc_build "$build" --enable-werror && build=$(vc_plain_path "$build") || exit 1
+vc_build_product "$build" && build=$(vc_plain_path "$build") || exit 1
 check the_tarball_has_every_file complete
 if command -v scdoc >/dev/null || [ ! -e .git ]; then
     check the_tarball_has_the_man_pages man_pages

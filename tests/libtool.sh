@@ -2,9 +2,9 @@
 # SPDX-FileCopyrightText: 2026 Verbcall authors
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# tests/libtool.sh AR ARGUMENT...: does what `./libtool ARGUMENT...` would in this build folder, for test programs: compiles one
-# source, or packs objects into an archive that is not installed. All else libtool does itself, whose files these are like. It
-# starts 38 processes beside the compiler for each source, and takes 8 s to pack the library.
+# tests/libtool.sh AR ARGUMENT...: does what `./libtool ARGUMENT...` would in a build folder without static libraries: compiles
+# one source, or packs objects into an archive that is not installed. All else libtool does itself, whose files these are like.
+# It starts 38 processes beside the compiler for each source, and takes 8 s to pack the library.
 set -u
 
 # Sets $name to FILE without its folder, and $hidden to the folder of what libtool makes for it.

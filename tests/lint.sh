@@ -311,31 +311,48 @@ declarations()
         sed 's/^ *//; s/ *$//; /^$/d'
 }
 
-# PAGE: prints the declarations of its SYNOPSIS, in one line.
-synopsis()
-{
-    sed -n '/^# SYNOPSIS/,/^# DESC/p' "$1" | flat
-}
-
 # Every function has a man page that declares it as its header does, and pages name no others.
 pages_agree()
 {
     man/aliases.sh man | sed 's/\.3 / /' >"$scratch"
-    declared=$(declarations)
-    printf '%s\n' "$declared" | while read -r declaration; do
-        function=$(echo "$declaration" | sed 's/^[^(]*\b\(vc_[a-z_]*\)(.*/\1/')
-        page=$(sed -n "s/^$function //p" "$scratch")
-        if [ -z "$page" ]; then
-            echo "$function has no man page: put it into NAME and SYNOPSIS of one in man/, and say there what it does"
-        elif ! synopsis "man/$page.scd" | grep -qF "$declaration;"; then
-            echo "man/$page.scd does not declare $function as the header does: $declaration;"
-        elif ! grep -q "\*$function\*()" "man/$page.scd"; then
-            echo "man/$page.scd names $function and does not say what it does"
-        fi
-    done
-    while read -r function page; do
-        printf '%s\n' "$declared" | grep -q "\b$function(" || echo "man/$page.scd names $function, which no header has"
-    done <"$scratch"
+    declarations | awk '
+        # Normalises the spaces of declarations, as flat() does.
+        function flattened(text)
+        {
+            gsub(/  +/, " ", text)
+            gsub(/\( /, "(", text)
+            gsub(/\* /, "*", text)
+            return text
+        }
+        FILENAME == "-" {
+            name = $0
+            sub(/\(.*/, "", name)
+            sub(/.*[^a-z_]/, "", name)
+            declaration[name] = $0 ";"
+            next
+        }
+        FILENAME !~ /^man\// { page_of[$1] = "man/" $2 ".scd"; next }
+        FNR == 1 { synopsis[file] = flattened(text); file = FILENAME; text = "" }
+        /^# SYNOPSIS/, /^# DESC/ { text = text $0 " " }
+        {
+            for (rest = $0; match(rest, /\*vc_[a-z_]*\*\(\)/); rest = substr(rest, RSTART + RLENGTH))
+                told[file, substr(rest, RSTART + 1, RLENGTH - 4)]
+        }
+        END {
+            synopsis[file] = flattened(text)
+            for (name in declaration) {
+                page = page_of[name]
+                if (page == "")
+                    print name " has no man page: put it into NAME and SYNOPSIS of one in man/, and say there what it does"
+                else if (!index(synopsis[page], declaration[name]))
+                    print page " does not declare " name " as the header does: " declaration[name]
+                else if (!((page, name) in told))
+                    print page " names " name " and does not say what it does"
+            }
+            for (name in page_of)
+                if (!(name in declaration))
+                    print page_of[name] " names " name ", which no header has"
+        }' - "$scratch" man/*.scd
 }
 
 # HEADER STRUCT: prints its members.
@@ -448,9 +465,15 @@ callers_fit()
 # The comment at the head of each file of the library says on which thread its functions run, or names the header that does.
 heads_tell_threads()
 {
-    git ls-files 2>/dev/null | grep -E '^(rpc|cm|transport|modules)/.*\.[ch]$' | while read -r file; do
-        sed '/\*\//q' "$file" | tr -d '\n*' | grep -qiE 'holder|thread|pure|under the|See +[a-z_/]+\.h' || echo "$file does not say on which thread its functions run"
-    done
+    git ls-files 2>/dev/null | grep -E '^(rpc|cm|transport|modules)/.*\.[ch]$' | xargs -r awk '
+        FNR == 1 { head = ""; inside = 1 }
+        inside { head = head tolower($0) }
+        inside && /\*\// {
+            inside = 0
+            gsub(/[*]/, "", head)
+            if (head !~ /holder|thread|pure|under the|see +[a-z_\/]+\.h/)
+                print FILENAME " does not say on which thread its functions run"
+        }'
 }
 
 # Of the library, its modules and the compiler.

@@ -30,12 +30,10 @@ done
 # In a list only the first function has its whole name. my_work() belongs to the reader, and shop_stock_take() is generated from
 # the tutorial's service.
 { grep -ohE '\b[a-z][a-z0-9_]*\(\)' "$scratch/documents" | grep -v '^my_\|^shop_stock_'; grep -ohE '\bvc_[a-z0-9_]*\(\)' "$scratch/comments"; } | tr -d ')' |
-    sort -u | while read -r name; do
-    grep -qx "$name" "$scratch/code" || echo "there is no function $name)"
-done
+    sort -u | grep -vxFf "$scratch/code" | sed 's/^/there is no function /; s/$/)/'
 
 # A line NAME() ... FILE.c says in which file the function is.
 grep -ohE '[a-z_0-9]+\(\) +.*\b(rpc|cm|transport)/[a-z_/]+\.c' "$scratch/documents" |
-    sed -E 's/.*[^a-z_0-9]?\b([a-z_0-9]+)\(\)[^()]*[^a-z_]((rpc|cm|transport)\/[a-z_\/]+\.c)$/\1 \2/' | while read -r name file; do
-    grep -q "^$name(" "$file" || echo "$name() is not in $file"
-done
+    sed -E 's/.*[^a-z_0-9]?\b([a-z_0-9]+)\(\)[^()]*[^a-z_]((rpc|cm|transport)\/[a-z_\/]+\.c)$/\1 \2/' | sort -u >"$scratch/places"
+cut -d ' ' -f 2 "$scratch/places" | sort -u | xargs -r grep -HoE '^[a-z_0-9]+\(' | sed -E 's/(.*):(.*)\(/\2 \1/' | sort -u |
+    comm -23 "$scratch/places" - | sed 's/ /() is not in /'

@@ -12,7 +12,7 @@ cd -- "$top" || exit 1
 . tests/packages.sh
 if [ -z "${VC_TEST_ADDR-}" ]; then
     vc_need_packages containers || { echo '1..0 # SKIP no podman here'; exit 0; }
-    vc_build "$1" --enable-werror && build=$(vc_plain_path "$1") || exit 1
+    vc_build_product "$1" && build=$(vc_plain_path "$1") || exit 1
     exec tests/rdma --timeout 600 --share "$build" -- "$top/tests/pods.sh" "$build"
 fi
 cd -- "$1" || exit 1

@@ -24,34 +24,46 @@ awk -F ' *[|] *' '
 [ -s "$scratch/rows" ] || echo "$document has no rows"
 sed -n '/^## What is missing/,$s/^- \([0-9]*\): .*/\1/p' "$document" >"$scratch/missing"
 
-# WHERE NAME: succeeds if there is such a test
-is_there()
+# Prints "WHERE: NAME" for each test there may be: what begins a line, or is an argument, may be no test.
+tests_there()
 {
-    case $1 in
-    lint) grep -q "^ *check $2 " tests/lint.sh ;;
-    fake/faithful) grep -q "{\"$2\", " tests/fake/faithful*.c ;;
-    *) [ -f "tests/$1.c" ] && grep -qE "(^|\\()$2[(,)]" "tests/$1.c" ;;
-    esac
+    sed -n 's/^ *check \([a-z_A-Z0-9]*\) .*/lint: \1/p' tests/lint.sh
+    sed -n 's/.*{"\([a-zA-Z0-9_ ]*\)", .*/fake\/faithful: \1/p' tests/fake/faithful*.c
+    find tests -name '*.c' | xargs awk '{
+        for (rest = "(" $0; match(rest, /[(][a-zA-Z_0-9]+[(,)]/); rest = substr(rest, RSTART + RLENGTH - 1))
+            print FILENAME ": " substr(rest, RSTART + 1, RLENGTH - 2)
+    }' | sed 's/^tests\/\([^:]*\)\.c: /\1: /'
 }
+tests_there | sort -u >"$scratch/there"
 
-while IFS='	' read -r statement answer; do
-    case $answer in
-    'not yet: '[0-9]*)
-        grep -qx "${answer#not yet: }" "$scratch/missing" || echo "$statement: nothing of that number is missing: $answer"
-        echo "${answer#not yet: }" >>"$scratch/needed"
-        ;;
-    'none: '?*) ;;
-    *)
-        # shellcheck disable=SC2016 # backquotes of Markdown
-        [ -z "$(printf '%s' "$answer" | sed 's/`[a-z_/]*: [a-zA-Z0-9_ ]*`//g; s/, //g')" ] && [ -n "$answer" ] ||
-            echo "$statement: no answer: $answer"
-        # shellcheck disable=SC2016 # backquotes of Markdown
-        printf '%s' "$answer" | grep -o '`[^`]*`' | tr -d '`' | while read -r test; do
-            is_there "${test%%: *}" "${test#*: }" || echo "$statement: there is no test $test"
-        done
-        ;;
-    esac
-done <"$scratch/rows"
+# Each answer is one of three: "not yet: N", "none: WHY", or a list of tests in backquotes.
+awk -F '\t' -v missing="$scratch/missing" -v there="$scratch/there" -v needed="$scratch/needed" '
+    BEGIN {
+        while ((getline line <missing) > 0)
+            is_missing[line]
+        while ((getline line <there) > 0)
+            is_there[line]
+    }
+    $2 ~ /^not yet: [0-9]/ {
+        number = substr($2, 10)
+        if (!(number in is_missing))
+            print $1 ": nothing of that number is missing: " $2
+        print number >needed
+        next
+    }
+    $2 ~ /^none: ./ { next }
+    {
+        for (rest = $2; match(rest, /`[^`]*`/); rest = substr(rest, RSTART + RLENGTH)) {
+            test = substr(rest, RSTART + 1, RLENGTH - 2)
+            if (!(test in is_there))
+                print $1 ": there is no test " test
+        }
+        left = $2
+        gsub(/`[a-z_\/]*: [a-zA-Z0-9_ ]*`/, "", left)
+        gsub(/, /, "", left)
+        if ($2 == "" || left != "")
+            print $1 ": no answer: " $2
+    }' "$scratch/rows"
 
 touch "$scratch/needed"
 sort -u "$scratch/needed" | comm -13 - "$scratch/missing" | sed 's/$/ is said to be missing, and no statement needs it/'
