@@ -16,6 +16,7 @@ struct piece {
     void *at; /* NULL: free slot */
     struct fake_process *owner;
     size_t mapped; /* by mmap(): its length */
+    bool plain;    /* mapped as pages_take() does */
 };
 
 /* A hash table with open addressing; its size is a power of two. */
@@ -77,13 +78,13 @@ heap_grow(void)
 
 /* Called by keep(). */
 static void
-piece_add(void *at, size_t mapped)
+piece_add(void *at, size_t mapped, bool plain)
 {
     if (H.n * 2 >= H.room)
         heap_grow();
     H.n++;
     fake__self()->census.blocks++;
-    piece_put((struct piece){at, fake__self(), mapped});
+    piece_put((struct piece){at, fake__self(), mapped, plain});
 }
 
 /* Removes an entry and closes the gap. Called by fake__heap_exit() and
@@ -110,6 +111,67 @@ piece_remove(struct piece *piece)
     }
 }
 
+/* --- pages --------------------------------------------------------------- */
+
+/* Private pages that a process has unmapped, for the next that maps as many: new
+ * ones of the kernel cost a fault each, which was half of the time of the
+ * simulation. The address sanitizer sees who uses them meanwhile. The thread
+ * sanitizer would take the uses of two processes for a race: with it there are
+ * no spare ones. */
+#define SPARES     64u
+#define SPARE_MOST ((size_t)1 << 20) /* bytes of each */
+
+static struct {
+    void *at;
+    size_t len;
+} spares[SPARES];
+static unsigned n_spares;
+
+void __asan_poison_memory_region(const volatile void *at, size_t len)
+    __attribute__((weak));
+void __asan_unpoison_memory_region(const volatile void *at, size_t len)
+    __attribute__((weak));
+void __tsan_acquire(void *x) __attribute__((weak));
+
+/* Returns spare pages, zeroed as new ones are; NULL if there are none. Called by
+ * __wrap_mmap(). */
+static void *
+pages_take(size_t len)
+{
+    FAKE_CALL_SAFE(NULL);
+
+    for (unsigned i = 0; i < n_spares; i++) {
+        void *at = spares[i].at;
+
+        if (spares[i].len != len)
+            continue;
+        spares[i] = spares[--n_spares];
+        if (__asan_unpoison_memory_region != NULL)
+            __asan_unpoison_memory_region(at, len);
+        return memset(at, 0, len);
+    }
+    return NULL;
+}
+
+/* Unmaps what a process has mapped, or keeps it. Called by fake__heap_exit() and
+ * __wrap_munmap(). */
+static int
+pages_give(const struct piece *piece)
+{
+    FAKE_CALL_SAFE(NULL);
+
+    if (!piece->plain || piece->mapped > SPARE_MOST || n_spares == SPARES ||
+        __tsan_acquire != NULL)
+        return __real_munmap(piece->at, piece->mapped);
+    if (__asan_poison_memory_region != NULL)
+        __asan_poison_memory_region(piece->at, piece->mapped);
+    spares[n_spares].at = piece->at;
+    spares[n_spares++].len = piece->mapped;
+    return 0;
+}
+
+/* --- the end of a process ------------------------------------------------ */
+
 /* Called by fake__process_end() (process.c). */
 void
 fake__heap_exit(struct fake_process *p)
@@ -119,7 +181,7 @@ fake__heap_exit(struct fake_process *p)
 
         while (piece->at != NULL && piece->owner == p) {
             if (piece->mapped > 0)
-                __real_munmap(piece->at, piece->mapped);
+                pages_give(piece);
             else
                 __real_free(piece->at);
             piece_remove(piece); /* may move another entry here */
@@ -156,24 +218,29 @@ strikes(void)
 
 /* Called by most functions of this file. */
 static void *
-keep(void *p, size_t mapped)
+keep(void *p, size_t mapped, bool plain)
 {
     FAKE_CALL_SAFE(NULL); /* prevents a kill before p is recorded */
 
     if (p != NULL && fake__inside())
-        piece_add(p, mapped);
+        piece_add(p, mapped, plain);
     return p;
 }
 
-/* Called by __wrap_realloc(), __wrap_free() and __wrap_munmap(). */
-static void
+/* Returns what was known of p; nothing is that of another world. Called by
+ * __wrap_realloc(), __wrap_free() and __wrap_munmap(). */
+static struct piece
 forget(void *p)
 {
     FAKE_CALL_SAFE(NULL);
     struct piece *piece = fake__inside() ? piece_find(p) : NULL;
+    struct piece known = {.at = NULL};
 
-    if (piece != NULL)
+    if (piece != NULL) {
+        known = *piece;
         piece_remove(piece);
+    }
+    return known;
 }
 
 void *__wrap_malloc(size_t size);
@@ -190,13 +257,13 @@ int __wrap_munmap(void *addr, size_t len);
 void *
 __wrap_malloc(size_t size)
 {
-    return strikes() ? NULL : keep(__real_malloc(size), 0);
+    return strikes() ? NULL : keep(__real_malloc(size), 0, false);
 }
 
 void *
 __wrap_calloc(size_t n, size_t size)
 {
-    return strikes() ? NULL : keep(__real_calloc(n, size), 0);
+    return strikes() ? NULL : keep(__real_calloc(n, size), 0, false);
 }
 
 void *
@@ -209,8 +276,8 @@ __wrap_realloc(void *p, size_t size)
     forget(p);
     new = __real_realloc(p, size);
     if (new == NULL && size > 0)
-        keep(p, 0);
-    return keep(new, 0);
+        keep(p, 0, false);
+    return keep(new, 0, false);
 }
 
 void
@@ -223,7 +290,7 @@ __wrap_free(void *p)
 void *
 __wrap_aligned_alloc(size_t align, size_t size)
 {
-    return strikes() ? NULL : keep(__real_aligned_alloc(align, size), 0);
+    return strikes() ? NULL : keep(__real_aligned_alloc(align, size), 0, false);
 }
 
 int
@@ -232,7 +299,7 @@ __wrap_posix_memalign(void **p, size_t align, size_t size)
     int err = strikes() ? ENOMEM : __real_posix_memalign(p, align, size);
 
     if (err == 0)
-        keep(*p, 0);
+        keep(*p, 0, false);
     return err;
 }
 
@@ -248,19 +315,25 @@ __wrap_strdup(const char *text)
 void *
 __wrap_mmap(void *addr, size_t len, int prot, int flags, int fd, off_t off)
 {
+    bool plain = addr == NULL && prot == (PROT_READ | PROT_WRITE) &&
+                 flags == (MAP_PRIVATE | MAP_ANONYMOUS);
     void *p;
 
     if (strikes())
         return MAP_FAILED;
-    p = __real_mmap(addr, len, prot, flags, fd, off);
+    p = plain && fake__inside() ? pages_take(len) : NULL;
+    if (p == NULL)
+        p = __real_mmap(addr, len, prot, flags, fd, off);
     if (p != MAP_FAILED)
-        keep(p, len);
+        keep(p, len, plain);
     return p;
 }
 
 int
 __wrap_munmap(void *addr, size_t len)
 {
-    forget(addr);
-    return __real_munmap(addr, len);
+    struct piece known = forget(addr);
+
+    return known.at != NULL && known.mapped == len ? pages_give(&known)
+                                                   : __real_munmap(addr, len);
 }
