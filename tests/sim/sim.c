@@ -32,12 +32,40 @@ __lsan_default_suppressions(void)
     return "leak:liburcu-cds\n";
 }
 
+/* Sanitizers make worlds slow. */
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
+#define ONE_IN 5u
+#endif
+#endif
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+#define ONE_IN 5u
+#endif
+#ifndef ONE_IN
+#define ONE_IN 1u
+#endif
+
+static bool
+is_long(void)
+{
+    const char *value = getenv("VC_TEST_LONG");
+
+    return value != NULL && strcmp(value, "1") == 0;
+}
+
 uint64_t
 sim_many(uint64_t n)
 {
-    const char *is_long = getenv("VC_TEST_LONG");
+    return is_long() ? 20 * n : n;
+}
 
-    return is_long != NULL && strcmp(is_long, "1") == 0 ? 20 * n : n;
+unsigned
+sim_share(unsigned n)
+{
+    const char *value = getenv("VC_TEST_SHARE");
+    unsigned by = value == NULL ? ONE_IN : (unsigned)atoi(value);
+
+    return by > 1 ? (n + by - 1) / by : n;
 }
 
 void

@@ -22,20 +22,6 @@
 #define SIM_PORT 7471
 #define SIM_TAGS 65536
 
-/* The number of worlds of a long test, from n: n in a normal build, a fifth of
- * it with a sanitizer. There n worlds would take a minute. */
-#if defined(__has_feature)
-#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
-#define SIM_SANITIZED 1
-#endif
-#endif
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__) ||           \
-    defined(SIM_SANITIZED)
-#define SIM_SHARE(n) ((n) / 5u)
-#else
-#define SIM_SHARE(n) (n)
-#endif
-
 /* --- servers ----------------------------------------------------------- */
 
 struct sim_server;
@@ -143,6 +129,10 @@ void sim_log_opts(struct vc_runtime_opts *opts);
 /* The number of worlds, or other slow steps, for a test: n, or twenty times n
  * if VC_TEST_LONG=1 is in the environment. */
 uint64_t sim_many(uint64_t n);
+
+/* How many of n worlds a test plays: all, or one in so many as VC_TEST_SHARE
+ * says in the environment; with a sanitizer one in 5 if it says nothing. */
+unsigned sim_share(unsigned n);
 
 /* Begins a world with this seed. */
 void sim_begin(uint64_t seed, unsigned switch_every, bool trace);

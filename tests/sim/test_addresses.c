@@ -14,7 +14,7 @@
 #include "tests/sim/networks.h"
 #include "tests/sim/second.h"
 
-#define SEEDS   SIM_SHARE(15u)
+#define SEEDS   sim_share(15u)
 #define MS      UINT64_C(1000)
 #define SOON    (30 * MS) /* connecting takes less than this */
 #define DELAY   (250 * MS)

@@ -245,7 +245,7 @@ static void
 whatever_happens_each_call_ends_once_and_in_time(void **state)
 {
     unsigned ends[VC_UNAUTHENTICATED + 1] = {0};
-    uint64_t worlds = sim_many(1) > 1 ? WORLDS_LONG : SIM_SHARE(WORLDS);
+    uint64_t worlds = sim_many(1) > 1 ? WORLDS_LONG : sim_share(WORLDS);
 
     (void)state;
     for (uint64_t seed = 1; seed <= worlds; seed++)

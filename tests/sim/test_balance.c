@@ -13,7 +13,7 @@
 #include "tests/sim/traffic.h"
 #include "tests/suite/streams.h"
 
-#define SEEDS   15u
+#define SEEDS   sim_share(15u)
 #define SERVERS 3u
 #define FAULTS  6u
 #define WORK_US 3000u /* of a handler: a killed server has begun calls */
@@ -164,7 +164,7 @@ static void
 each_call_runs_at_most_once_whatever_happens_to_servers(void **state)
 {
     (void)state;
-    for (uint64_t seed = 1; seed <= sim_many(SIM_SHARE(SEEDS)); seed++) {
+    for (uint64_t seed = 1; seed <= sim_many(sim_share(SEEDS)); seed++) {
         static struct world w;
 
         world_begin(&w, seed);

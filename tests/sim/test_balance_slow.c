@@ -170,7 +170,7 @@ static void
 a_slow_server_does_not_show_in_the_99th_percentile(void **state)
 {
     (void)state;
-    for (uint64_t seed = 1; seed <= sim_many(SIM_SHARE(SEEDS) + 1); seed++) {
+    for (uint64_t seed = 1; seed <= sim_many(sim_share(SEEDS) + 1); seed++) {
         uint64_t two_good = p99(seed, 2), with_slow = p99(seed, SERVERS);
 
         if (with_slow * 2 > two_good * 3)
@@ -259,7 +259,7 @@ an_ejected_server_gets_no_call_and_comes_back_on_time(void **state)
     const struct vc_outlier_opts outlier = outlier_opts();
 
     (void)state;
-    for (uint64_t seed = 1; seed <= sim_many(SIM_SHARE(SEEDS) + 1); seed++) {
+    for (uint64_t seed = 1; seed <= sim_many(sim_share(SEEDS) + 1); seed++) {
         uint64_t last, out_us;
 
         world_begin(

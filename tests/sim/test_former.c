@@ -11,7 +11,7 @@
 
 #include "tests/sim/caller.h"
 
-#define SEEDS    SIM_SHARE(10u)
+#define SEEDS    sim_share(10u)
 #define MS       1000u
 #define SECOND   (1000 * MS)
 #define PATIENCE (60 * SECOND)

@@ -520,7 +520,7 @@ static void
 watches_end_at_any_moment_of_a_change(void **state)
 {
     (void)state;
-    for (uint64_t seed = 1; seed <= SIM_SHARE(sim_many(30)); seed++) {
+    for (uint64_t seed = 1; seed <= sim_share(sim_many(30)); seed++) {
         struct scene s = {.opts = VC_CHANNEL_OPTS_INIT,
                           .switch_every = 1 + (unsigned)(seed % 4),
                           .act = watches_while_states_change};

@@ -298,7 +298,7 @@ calls_go_to_healthy_servers_whatever_happens_to_the_others(void **state)
                                            "least_request"};
 
     (void)state;
-    for (uint64_t seed = 1; seed <= sim_many(SIM_SHARE(RANDOM) + 1); seed++) {
+    for (uint64_t seed = 1; seed <= sim_many(sim_share(RANDOM) + 1); seed++) {
         doctors_begin(seed, SERVERS, policies[seed % 3], NULL);
         traffic_start(&doctors.traffic, doctors.channel, seed);
         traffic_await(&doctors.traffic, 20, 5 * S);

@@ -15,7 +15,7 @@
 
 #include "tests/sim/mischief.h"
 
-#define SEEDS    SIM_SHARE(300u)
+#define SEEDS    sim_share(300u)
 #define THREADS  3u
 #define TAIL     3u /* calls after the first good one; all must succeed */
 #define MS       UINT64_C(1000) /* us */

@@ -282,7 +282,7 @@ static void
 the_channel_may_be_closed_at_any_time(void **state)
 {
     (void)state;
-    for (uint64_t seed = 1; seed <= sim_many(SIM_SHARE(30)); seed++) {
+    for (uint64_t seed = 1; seed <= sim_many(sim_share(30)); seed++) {
         world_begin(seed, NULL);
         all_connect();
         fake_sleep_us(12 * S - 50 + seed * seed * 10 % 100);

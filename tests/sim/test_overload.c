@@ -12,7 +12,7 @@
 
 #include "tests/sim/crowd.h"
 
-#define SEEDS          20u
+#define SEEDS          sim_share(20u)
 #define RUN_US         200u
 #define CAN            (S / RUN_US) /* calls a second, without other work */
 #define GIVEN_MS       20u
@@ -134,7 +134,7 @@ static void
 an_overloaded_server_serves_nearly_as_many_as_it_can(void **state)
 {
     (void)state;
-    for (uint64_t seed = 1; seed <= SIM_SHARE(SEEDS); seed++) {
+    for (uint64_t seed = 1; seed <= sim_share(SEEDS); seed++) {
         unsigned good, n;
 
         world_begin(seed);
@@ -162,7 +162,7 @@ static void
 what_is_critical_is_served(void **state)
 {
     (void)state;
-    for (uint64_t seed = 1; seed <= SIM_SHARE(SEEDS); seed++) {
+    for (uint64_t seed = 1; seed <= sim_share(SEEDS); seed++) {
         unsigned lost = 0;
 
         world_begin(seed);

@@ -158,7 +158,7 @@ static void
 whatever_comes_each_call_ends_once_and_truly(void **state)
 {
     unsigned ends[VC_UNAUTHENTICATED + 1] = {0};
-    uint64_t worlds = SIM_SHARE(sim_many(1) > 1 ? WORLDS_LONG : WORLDS);
+    uint64_t worlds = sim_share(sim_many(1) > 1 ? WORLDS_LONG : WORLDS);
 
     (void)state;
     for (uint64_t seed = 1; seed <= worlds; seed++)

@@ -14,8 +14,8 @@
 #include "tests/sim/sim.h"
 
 #define CALLERS  120u
-#define CHANNELS SIM_SHARE(10000u) /* 2000 with the thread sanitizer */
-#define PATIENCE 120000000u        /* us */
+#define CHANNELS sim_share(10000u)
+#define PATIENCE 120000000u /* us */
 
 struct rig {
     struct sim_server server;
@@ -364,7 +364,7 @@ closing_a_channel_ends_its_calls_and_no_others(void **state)
     struct caller callers[40];
 
     (void)state;
-    for (uint64_t seed = 1; seed <= SIM_SHARE(60); seed++) {
+    for (uint64_t seed = 1; seed <= sim_share(60); seed++) {
         rig_begin(&r, seed, 50, 1, 1 + (unsigned)(seed % 4));
         for (unsigned i = 0; i < 4; i++)
             channels[i] = channel_open(&r);
@@ -427,7 +427,7 @@ static void
 a_channel_that_the_server_never_heard_of_may_be_closed(void **state)
 {
     (void)state;
-    for (uint64_t seed = 1; seed <= SIM_SHARE(20); seed++) {
+    for (uint64_t seed = 1; seed <= sim_share(20); seed++) {
         struct vc_channel *channels[2];
         struct caller large, closed;
         struct rig r;
@@ -467,7 +467,7 @@ static void
 a_channel_whose_opening_was_lost_may_be_closed(void **state)
 {
     (void)state;
-    for (uint64_t seed = 1; seed <= SIM_SHARE(20); seed++) {
+    for (uint64_t seed = 1; seed <= sim_share(20); seed++) {
         struct vc_channel *channels[2];
         struct caller closed;
         struct rig r;
@@ -630,7 +630,7 @@ static void
 a_quota_lets_others_pass_and_all_are_served(void **state)
 {
     (void)state;
-    for (uint64_t seed = 1; seed <= SIM_SHARE(20); seed++) {
+    for (uint64_t seed = 1; seed <= sim_share(20); seed++) {
         unsigned without = large_before_small_end(seed, 0), with;
 
         assert_in_range(atomic_load(&large_runs.most), 2, 20);

@@ -11,7 +11,7 @@
 
 #include "tests/sim/sim.h"
 
-#define SEEDS    SIM_SHARE(20u)
+#define SEEDS    sim_share(20u)
 #define MS       1000u
 #define LONG_US  60000000u
 #define CALLERS  6u

@@ -11,7 +11,7 @@
 
 #include "tests/sim/sim.h"
 
-#define SEEDS    SIM_SHARE(150u)
+#define SEEDS    sim_share(150u)
 #define CALLERS  3u
 #define CALLS    100u
 #define PATIENCE 60000000u /* us */

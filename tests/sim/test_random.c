@@ -21,9 +21,9 @@
 #include "tests/sim/later.h"
 #include "tests/sim/mischief.h"
 
-#define SEEDS        SIM_SHARE(1000u) /* 200 with the thread sanitizer */
-#define SAME         SIM_SHARE(25u)   /* seeds that are run again */
-#define STEPS        1000u            /* of each world, at least */
+#define SEEDS        sim_share(1000u)
+#define SAME         sim_share(25u) /* seeds that are run again */
+#define STEPS        1000u          /* of each world, at least */
 #define SERVERS      CAST_SERVERS
 #define CLIENTS      CAST_CLIENTS
 #define THREADS      3u

@@ -19,7 +19,7 @@
 #include "tests/sim/traffic.h"
 #include "tests/suite/streams.h"
 
-#define SEEDS   40u
+#define SEEDS   sim_share(40u)
 #define SERVERS 3u
 #define NOBODY  3u /* the number of a target without a server */
 #define FAULTS  5u
@@ -30,7 +30,7 @@
 #define SOON_MS 40u /* between two sets of the resolver itself, at most */
 
 /* Worlds of each test with VC_TEST_LONG=1; a tenth of it with sanitizers. */
-#define LONG_SEEDS (SIM_SHARE(5u) == 5u ? 10000u : 1000u)
+#define LONG_SEEDS (sim_share(5u) == 5u ? 10000u : 1000u)
 
 static const char *const policies[] = {"pick_first", "round_robin",
                                        "least_request", "weighted_round_robin"};
@@ -297,7 +297,7 @@ heal(struct world *w, unsigned but)
 static uint64_t
 worlds(void)
 {
-    return sim_many(1) > 1 ? LONG_SEEDS : SIM_SHARE(SEEDS);
+    return sim_many(1) > 1 ? LONG_SEEDS : sim_share(SEEDS);
 }
 
 /* --- tests ---------------------------------------------------------------- */

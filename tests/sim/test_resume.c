@@ -3,7 +3,7 @@
  *
  * Links are lost, and calls are not: calls under way go on over another link,
  * run once, and get one reply. With a sanitizer there are fewer worlds and
- * losses: SIM_SHARE(). */
+ * losses: sim_share(). */
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -67,7 +67,7 @@ a_thousand_links_are_lost_and_no_call_is(void **state)
 
     (void)state;
     rig_struck = 0;
-    for (; rig_struck < SIM_SHARE(1000); seed++) {
+    for (; rig_struck < sim_share(1000); seed++) {
         rig_begin(&r, seed, (unsigned)(seed % 3) * 200,
                   1 + (unsigned)(seed % 3));
         storm(&r, 6, 40, 0);
@@ -88,7 +88,7 @@ long_requests_are_resumed_when_credits_are_short(void **state)
     struct rig r;
 
     (void)state;
-    for (uint64_t seed = 1; seed <= SIM_SHARE(25); seed++) {
+    for (uint64_t seed = 1; seed <= sim_share(25); seed++) {
         rig_begin(&r, seed, (unsigned)(seed % 4) * 150, 1 + seed % 2);
         storm(&r, CALLERS, 2, seed % 3 == 0 ? 30000 : 60000);
         rig_end(&r);
@@ -104,7 +104,7 @@ a_call_whose_handler_runs_is_joined(void **state)
     struct rig_caller c;
 
     (void)state;
-    for (uint64_t seed = 1; seed <= SIM_SHARE(60); seed++) {
+    for (uint64_t seed = 1; seed <= sim_share(60); seed++) {
         rig_begin(&r, seed, 3 * MS, 1 + (unsigned)(seed % 2));
         rig_warm_up(&r);
         rig_call(&c, &r, 0, 1, seed % 3 == 0 ? 50000 : 100);
@@ -134,7 +134,7 @@ a_message_lost_at_any_line_is_sent_again(void **state)
 
     (void)state;
     rig_struck = 0;
-    for (uint64_t seed = 1; seed <= SIM_SHARE(300); seed++) {
+    for (uint64_t seed = 1; seed <= sim_share(300); seed++) {
         rig_begin(&r, seed, 0, 1 + (unsigned)(seed % 2));
         rig_warm_up(&r);
         rig_break(lines[seed % 2], 1 + (unsigned)(seed / 2 % 40));
@@ -144,7 +144,7 @@ a_message_lost_at_any_line_is_sent_again(void **state)
         rig_check_once(&r);
         rig_end(&r);
     }
-    assert_in_range(rig_struck, SIM_SHARE(200), SIM_SHARE(300));
+    assert_in_range(rig_struck, sim_share(200), sim_share(300));
 }
 
 /* Such a call must not lose its slot. More calls time out than a session has
@@ -157,7 +157,7 @@ callers_that_give_up_while_a_link_is_lost_leave_their_slots(void **state)
     unsigned gave_up = 0;
 
     (void)state;
-    for (uint64_t seed = 1; seed <= SIM_SHARE(40); seed++) {
+    for (uint64_t seed = 1; seed <= sim_share(40); seed++) {
         rig_begin(&r, seed, 500, 1);
         rig_warm_up(&r);
         for (unsigned round = 0; round < 40; round++) {
@@ -183,7 +183,7 @@ callers_that_give_up_while_a_link_is_lost_leave_their_slots(void **state)
         rig_check_once(&r);
         rig_end(&r);
     }
-    assert_in_range(gave_up, SIM_SHARE(1000), UINT32_MAX);
+    assert_in_range(gave_up, sim_share(1000), UINT32_MAX);
 }
 
 static void
@@ -193,7 +193,7 @@ a_session_closed_while_its_link_is_lost_gives_its_number_back(void **state)
     struct rig_caller c;
 
     (void)state;
-    for (uint64_t seed = 1; seed <= SIM_SHARE(60); seed++) {
+    for (uint64_t seed = 1; seed <= sim_share(60); seed++) {
         rig_begin(&r, seed, 300, 1 + (unsigned)(seed % 2));
         rig_warm_up(&r);
         for (unsigned round = 0; round < 12; round++) {
@@ -222,7 +222,7 @@ one_of_several_links_may_be_lost_without_a_connect(void **state)
     struct fake_census census;
 
     (void)state;
-    for (uint64_t seed = 1; seed <= SIM_SHARE(40); seed++) {
+    for (uint64_t seed = 1; seed <= sim_share(40); seed++) {
         rig_begin(&r, seed, 200, 3);
         rig_warm_up(&r);
         do {
@@ -254,7 +254,7 @@ no_call_hangs_when_memory_fails_during_a_loss(void **state)
     struct rig_caller c[6];
 
     (void)state;
-    for (uint64_t seed = 1; seed <= SIM_SHARE(240); seed++) {
+    for (uint64_t seed = 1; seed <= sim_share(240); seed++) {
         unsigned nth = 1 + (unsigned)(seed / 2 % 60);
 
         rig_begin(&r, seed, 300, 1 + (unsigned)(seed % 3));

@@ -69,7 +69,7 @@ calls_of_a_killed_server_end_unknown_and_the_next_are_served(void **state)
 {
     struct rig r;
     struct rig_caller c[12];
-    uint64_t each = 60 / SIM_SHARE(60), unknown = 0, both = 0;
+    uint64_t each = 60 / sim_share(60), unknown = 0, both = 0;
 
     (void)state;
     for (uint64_t seed = each; seed <= 60; seed += each) {
@@ -94,7 +94,7 @@ calls_of_a_killed_server_end_unknown_and_the_next_are_served(void **state)
         rig_check_once(&r);
         rig_end(&r);
     }
-    assert_in_range(unknown, SIM_SHARE(60), UINT32_MAX);
+    assert_in_range(unknown, sim_share(60), UINT32_MAX);
     assert_true(both > 0);
 }
 
@@ -153,7 +153,7 @@ a_client_that_comes_back_too_late_begins_anew(void **state)
     struct rig_caller c;
 
     (void)state;
-    for (uint64_t seed = 1; seed <= SIM_SHARE(20); seed++) {
+    for (uint64_t seed = 1; seed <= sim_share(20); seed++) {
         rig_begin(&r, seed, 0, 1 + (unsigned)(seed % 2));
         rig_warm_up(&r);
         /* Then no call is under way that would make the client connect. */

@@ -10,7 +10,7 @@
 #include "tests/sim/sim.h"
 #include "tests/suite/streams.h"
 
-#define SEEDS    SIM_SHARE(300u)
+#define SEEDS    sim_share(300u)
 #define TALKERS  3u
 #define SLEEP_US 2000u /* of the handlers of calls */
 #define PATIENCE 120000000u

@@ -214,7 +214,7 @@ a_stream_is_late_in_one_way_if_its_server_notices_first(void **state)
 /* While its program sends, a thread of the library ends the stream, by its
  * timer, at the same time. */
 
-#define WORLDS SIM_SHARE(100u)
+#define WORLDS sim_share(100u)
 #define BULK   1000000u /* more than a link's credits */
 
 static enum sender {

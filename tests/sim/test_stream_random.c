@@ -419,7 +419,7 @@ whatever_happens_each_stream_ends_once_in_time_and_in_order(void **state)
     unsigned ends[VC_UNAUTHENTICATED + 1] = {0};
 
     (void)state;
-    for (uint64_t seed = 1; seed <= SIM_SHARE(WORLDS); seed++)
+    for (uint64_t seed = 1; seed <= sim_share(WORLDS); seed++)
         world(seed, ends);
     for (unsigned i = 0; i <= VC_UNAUTHENTICATED; i++) {
         if (ends[i] + atomic_load(&waited[i]) > 0)
@@ -428,10 +428,10 @@ whatever_happens_each_stream_ends_once_in_time_and_in_order(void **state)
                           atomic_load(&waited[i]));
     }
     assert_int_equal(0, atomic_load(&waited[VC_DATA_LOSS]));
-    assert_true(ends[VC_OK] > SIM_SHARE(WORLDS) * STREAMS / 5);
+    assert_true(ends[VC_OK] > sim_share(WORLDS) * STREAMS / 5);
     assert_true(atomic_load(&waited[VC_OK]) >
-                SIM_SHARE(WORLDS) * WAITERS * ROUNDS / 4);
-    assert_int_equal(SIM_SHARE(WORLDS) * STREAMS,
+                sim_share(WORLDS) * WAITERS * ROUNDS / 4);
+    assert_int_equal(sim_share(WORLDS) * STREAMS,
                      ends[VC_OK] + ends[VC_CANCELLED] + ends[VC_UNAVAILABLE] +
                          ends[VC_DEADLINE_EXCEEDED] + ends[VC_NOT_FOUND]);
 }

@@ -17,7 +17,7 @@
 #include "tests/sim/second.h"
 #include "tests/sim/traffic.h"
 
-#define SEEDS   ((1 + SIM_SHARE(5u)) / 2) /* 3; 1 with a sanitizer */
+#define SEEDS   ((1 + sim_share(5u)) / 2)
 #define MS      UINT64_C(1000)
 #define S       UINT64_C(1000000)
 #define WORK_US 700u /* of a handler */

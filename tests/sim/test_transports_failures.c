@@ -274,7 +274,7 @@ some_of(bool server, int err)
 {
     const struct plan plan = {server, err};
     unsigned step =
-        sim_many(1) > 1 ? 5 / SIM_SHARE(5u) : ONE_IN * 5 / SIM_SHARE(5u);
+        sim_many(1) > 1 ? 5 / sim_share(5u) : ONE_IN * 5 / sim_share(5u);
     unsigned nth = 1 + (unsigned)err % ONE_IN;
     unsigned long packets = second_packets();
 

@@ -23,7 +23,7 @@
 #include "tests/sim/networks.h"
 #include "tests/sim/second.h"
 
-#define SEEDS    SIM_SHARE(100u)
+#define SEEDS    sim_share(100u)
 #define LONGER   5u /* factor for a long test */
 #define CALLERS  3u
 #define TALKERS  2u
