@@ -17,7 +17,7 @@ n=0
 work=$(mktemp -d) || exit 1
 trap 'chmod -R u+w "$work"; rm -rf "$work"' EXIT
 jobs=$(getconf _NPROCESSORS_ONLN)
-echo 1..19
+echo 1..20
 
 # NAME COMMAND...: one test. Its output is shown when it fails.
 check()
@@ -39,11 +39,30 @@ skip()
     echo "ok $n - $1 # SKIP $2"
 }
 
+# NAME COMMAND...: the same of one that runs configure several times.
+check_long()
+{
+    if [ -n "${VC_TEST_LONG-}" ]; then
+        check "$@"
+    else
+        skip "$1" 'takes long: --long'
+    fi
+}
+
 # --- helpers --------------------------------------------------------------
 
 install_it()
 {
     vc_make "$build" install DESTDIR="$stage"
+}
+
+# `make uninstall` removes all that was installed.
+uninstalls()
+{
+    cp -a "$stage" "$work/installed" && vc_make "$build" uninstall DESTDIR="$work/installed" &&
+        find "$work/installed" ! -type d >"$work/left" || return 1
+    [ -s "$stage$prefix/lib/libverbcall.so" ] || return 1
+    [ ! -s "$work/left" ] || { echo 'uninstall leaves:'; cat "$work/left"; return 1; }
 }
 
 # PREFIX ARGUMENTS: fails if the two programs do not start, or print no error when there is no peer.
@@ -311,6 +330,7 @@ foreign_configure()
 prefix=$(sed -n 's/^prefix = //p' "$build/Makefile")
 stage=$work/stage
 check it_installs_below_a_folder install_it
+check it_uninstalls_all_of_it uninstalls
 if grep -q '^#dist_man_MANS' "$build/Makefile"; then
     n=$((n + 1))
     echo "ok $n - each_function_has_a_man_page_there # SKIP no scdoc"
@@ -326,10 +346,10 @@ check what_imports_a_changed_file_is_made_anew imports
 check imports_may_be_counted_from_a_folder import_folder
 check options_of_methods_are_found options
 check an_autotools_project_builds_on_it_and_passes_distcheck autotools
-check configure_finds_a_plugin_that_runs_here foreign_configure
+check_long configure_finds_a_plugin_that_runs_here foreign_configure
 check files_of_elsewhere_are_compiled_by_verbcall_mk imports_of_elsewhere
 check verbcall_mk_says_that_an_import_was_forgotten import_forgotten
-check files_of_elsewhere_are_compiled_with_automake automake_imports
+check_long files_of_elsewhere_are_compiled_with_automake automake_imports
 check clients_need_no_package_of_rdma_core no_more_packages
 check verbcall_env_names_every_folder environment
 if [ "$(uname -m)" = x86_64 ] && command -v qemu-system-x86_64 >/dev/null; then
