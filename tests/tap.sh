@@ -14,36 +14,37 @@ set -u
 name=$1
 totals=$2
 shift 2
-here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
 log=$(mktemp) || exit 1
-trap 'rm -f "$log" "$log.numbers"' EXIT
+trap 'rm -f "$log"' EXIT
 
-# FILE STATUS: prints how many tests passed, failed and were skipped.
+# STATUS: prints how many tests passed, failed, were skipped and repeated.
 count()
 {
-    awk -v status="$2" '
+    awk -v status="$1" '
         /^1\.\.0 # SKIP/ { planned++; skipped++; next }
         /^1\.\.[0-9]+/ { split($1, plan, "\\.\\."); planned += plan[2]; next }
         /^(not )?ok / && / # SKIP/ { skipped++; next }
         /^ok /     { passed++; next }
         /^not ok / { failed++ }
+        /^# repeated: / { repeated++ }
         END {
             if (planned > passed + failed + skipped) failed += planned - passed - failed - skipped
             if ((status != 0 || planned == 0) && failed == 0) failed = 1
-            print passed + 0, failed + 0, skipped + 0
-        }' "$1"
+            print passed + 0, failed + 0, skipped + 0, repeated + 0
+        }' "$log"
 }
 
-begin=$(date +%s)
-"$here/one.sh" "$@" >"$log"
-count "$log" $? >"$log.numbers"
-read -r passed failed skipped <"$log.numbers"
-repeated=$(grep -c '^# repeated: ' "$log")
-echo "$passed $failed $skipped $repeated" >>"$totals"
+read -r begin _ </proc/uptime
+"${0%/*}/one.sh" "$@" >"$log"
+numbers=$(count $?)
+echo "$numbers" >>"$totals"
+read -r end _ </proc/uptime
+# shellcheck disable=SC2086 # numbers
+set -- $numbers $((${end%.*} - ${begin%.*}))
 again=
-[ "$repeated" -eq 0 ] || again=", $repeated repeated"
-echo "$name: $passed passed, $failed failed, $skipped skipped$again ($(($(date +%s) - begin)) s)"
-[ "$failed" -eq 0 ] && exit 0
+[ "$4" -eq 0 ] || again=", $4 repeated"
+echo "$name: $1 passed, $2 failed, $3 skipped$again ($5 s)"
+[ "$2" -eq 0 ] && exit 0
 
 {
     echo "--- $name, in $PWD, failed; its last words:"
