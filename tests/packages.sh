@@ -62,7 +62,7 @@ vc_packages()
         echo gcc make autoconf automake libtool pkg-config libibverbs-dev librdmacm-dev \
             ibverbs-providers libprotobuf-c-dev protobuf-c-compiler protobuf-compiler liburcu-dev \
             libxxhash-dev libc-ares-dev libjansson-dev ;;
-    debian-test) vc_packages debian build; echo libcmocka-dev lld rdmacm-utils ibverbs-utils xz-utils iproute2 dnsmasq-base ;;
+    debian-test) vc_packages debian build; echo libcmocka-dev mold rdmacm-utils ibverbs-utils xz-utils iproute2 dnsmasq-base ;;
     debian-fuzz) vc_packages debian build; echo clang libclang-rt-dev ;;
     debian-lint) vc_packages debian build; echo clang ;;
     debian-guest)
@@ -87,7 +87,7 @@ vc_packages()
         echo gcc make autoconf automake libtool pkgconf-pkg-config rdma-core-devel libibverbs \
             protobuf-c-devel protobuf-c-compiler protobuf-compiler userspace-rcu-devel \
             xxhash-devel c-ares-devel jansson-devel ;;
-    fedora-test) vc_packages fedora build; echo libcmocka-devel lld librdmacm-utils libibverbs-utils xz iproute dnsmasq ;;
+    fedora-test) vc_packages fedora build; echo libcmocka-devel mold librdmacm-utils libibverbs-utils xz iproute dnsmasq ;;
     fedora-fuzz) vc_packages fedora build; echo clang compiler-rt ;;
     fedora-lint) vc_packages fedora build; echo clang ;;
     fedora-guest)
