@@ -38,7 +38,7 @@ but for the suites that measure real time without a device: these run alone at t
   wire -      two guests, wire cut or bad     containers podman, namespaces, few rights
 --long runs what takes longer, too: those marked -, those marked * without sanitizers as well, fake,
 sim and inproc with the thread sanitizer, idl, sim, inproc, local, tcp, shm, best and the suites over RDMA
-with the other two, all worlds, all of hostile over RDMA, more seeds, rounds and fuzzing, clang's warnings in lint,
+with the other two, all worlds, all of hostile and features over RDMA, more seeds, rounds and fuzzing, clang's warnings in lint,
 distcheck, vm (the virtual machine itself), coverage (by gcov), mutants (a sample of small mistakes
 that the tests must notice), cross (unit and inproc on s390x and i386, emulated), image (that of
 samples/container, by buildah), pods (containers that are given RDMA devices), former (an older commit
@@ -304,9 +304,12 @@ lane_rdma()
 begin=$(date +%s)
 echo "$where"
 rdma_suites=$(wanted_of "$over_rdma")
-# The other hostile peers and gRPC's cases are tried over TCP, as the packets are the same.
+# The other hostile peers, gRPC's cases, and what a channel does above its links are tried over TCP: the packets are the same.
+hostile='=hostile =hostile_calls =hostile_half_sent =hostile_packets'
+features='=features_async =features_balance =features_calls =features_close =features_interceptors'
+features="$features =features_log =features_server =features_streams =features_uploads"
 [ -n "$long$wanted$variant" ] ||
-    rdma_suites=$(echo "$rdma_suites" | sed 's/^hostile$/=hostile =hostile_calls =hostile_half_sent =hostile_packets/; /^interop$/d')
+    rdma_suites=$(echo "$rdma_suites" | sed "s/^hostile\$/$hostile/; s/^features\$/$features/; /^interop\$/d")
 wire_suite=
 [ -z "$long$wanted" ] || wire_suite=$(wanted_of wire)
 # Two lanes need the examples, which are built in the product's folder, with the options of its configuration.
