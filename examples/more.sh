@@ -115,7 +115,8 @@ file()
     refuses 'is no name of a file here' "$client" "$target" put "$here/big" ../big
     ln -s /etc/hostname "$there/link"
     refuses 'cannot open link' "$client" "$target" get link "$here/nothing"
-    printf 'X' | dd of="$there/big" bs=1 seek=2621440 conv=notrunc 2>/dev/null # as a bad disk would
+    # As a bad disk would: sixteen bytes, as one may be the same by chance.
+    dd if=/dev/zero of="$there/big" bs=16 count=1 seek=163840 conv=notrunc 2>/dev/null
     refuses 'the checksum is' "$client" "$target" get big "$here/nothing"
     left=$(find "$here" "$there" -name 'nothing*' -o -name '*.part')
     [ -z "$left" ] || die "this was left behind: $left"
