@@ -318,10 +318,12 @@ if [ -z "$variant" ] && { wants lint || wants dist || wants containers; }; then
     vc_configured "$build" --enable-werror --disable-tests &
     configuring=$!
 fi
+built=1
 if [ -z "$variant" ] && [ -n "$rdma_suites$wire_suite" ]; then
-    build_for_device tests || die 'FAILED: it does not build'
+    build_for_device tests || built=
 fi
 [ -z "$configuring" ] || wait "$configuring" || die 'FAILED: it cannot be configured'
+[ -n "$built" ] || die 'FAILED: it does not build'
 
 # The output of the lanes beside this one is shown when all have ended. A signal that stops this script stops them, too; a program
 # that they run then ends by itself.

@@ -59,13 +59,26 @@ sim_many(uint64_t n)
     return is_long() ? 20 * n : n;
 }
 
+static unsigned
+one_in(unsigned by, unsigned n)
+{
+    const char *value = getenv("VC_TEST_SHARE");
+
+    if (value != NULL)
+        by = (unsigned)atoi(value);
+    return by > 1 ? (n + by - 1) / by : n;
+}
+
+unsigned
+sim_few(unsigned n)
+{
+    return one_in(1, n);
+}
+
 unsigned
 sim_share(unsigned n)
 {
-    const char *value = getenv("VC_TEST_SHARE");
-    unsigned by = value == NULL ? ONE_IN : (unsigned)atoi(value);
-
-    return by > 1 ? (n + by - 1) / by : n;
+    return one_in(ONE_IN, n);
 }
 
 void

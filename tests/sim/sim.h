@@ -131,7 +131,9 @@ void sim_log_opts(struct vc_runtime_opts *opts);
 uint64_t sim_many(uint64_t n);
 
 /* How many of n worlds a test plays: all, or one in so many as VC_TEST_SHARE
- * says in the environment; with a sanitizer one in 5 if it says nothing. */
+ * says in the environment. Where that says nothing, sim_share() is one in 5
+ * with a sanitizer; sim_few(), of tests that take less time, all. */
+unsigned sim_few(unsigned n);
 unsigned sim_share(unsigned n);
 
 /* Begins a world with this seed. */

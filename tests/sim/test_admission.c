@@ -9,7 +9,7 @@
 
 #include "tests/sim/sim.h"
 
-#define SEEDS   sim_share(5u)
+#define SEEDS   sim_few(5u)
 #define CLIENTS 24u
 #define MS      1000u
 #define SECOND  (1000 * MS)

@@ -9,7 +9,7 @@
 
 #include "tests/sim/crowd.h"
 
-#define SEEDS sim_share(8u)
+#define SEEDS sim_few(8u)
 #define MANY  3000u
 #define LONG  40000u /* bytes; does not fit in a packet */
 

@@ -11,7 +11,7 @@
 
 #include "tests/sim/crowd.h"
 
-#define SEEDS sim_share(8u)
+#define SEEDS sim_few(8u)
 #define ECHO  0u
 #define LONG  40000u
 

@@ -13,7 +13,7 @@
 #include "tests/sim/traffic.h"
 #include "tests/suite/streams.h"
 
-#define SEEDS   sim_share(15u)
+#define SEEDS   sim_few(15u)
 #define SERVERS 3u
 #define FAULTS  6u
 #define WORK_US 3000u /* of a handler: a killed server has begun calls */

@@ -10,7 +10,7 @@
 #include "tests/sim/caller.h"
 #include "tests/sim/scene.h"
 
-#define SEEDS    sim_share(300u)
+#define SEEDS    sim_few(300u)
 #define CALLERS  3u
 #define SLEEP_US 700u /* of the handlers, which run one by one */
 #define PATIENCE 60000000u

@@ -10,7 +10,7 @@
 
 #include "tests/sim/crowd.h"
 
-#define SEEDS   sim_share(8u)
+#define SEEDS   sim_few(8u)
 #define MANY    3000u
 #define LONG    40000u
 #define THREADS 4u

@@ -255,7 +255,7 @@ a_request_that_is_whole_at_its_very_deadline_is_too_late(void **state)
     unsigned soon = 0;
 
     (void)state;
-    for (uint64_t seed = 1; seed <= sim_share(8); seed++) {
+    for (uint64_t seed = 1; seed <= sim_few(8); seed++) {
         uint64_t least = least_left(seed);
 
         soon += least == 1;

@@ -14,7 +14,7 @@
 #include "cm/connect/hello.h"
 #include "tests/sim/caller.h"
 
-#define SEEDS sim_share(20u)
+#define SEEDS sim_few(20u)
 #define MS    1000u
 /* Resolving a name and connecting take less than this. */
 #define SOON (30 * MS)

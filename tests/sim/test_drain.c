@@ -168,7 +168,7 @@ static void
 no_call_is_lost_when_a_server_is_drained_to_another(void **state)
 {
     (void)state;
-    for (uint64_t seed = 1; seed <= sim_share(20); seed++) {
+    for (uint64_t seed = 1; seed <= sim_few(20); seed++) {
         struct scene s = {.alternative = true, .handler_us = seed % 3 * 700};
 
         play(&s, seed);
@@ -185,7 +185,7 @@ static void
 without_another_server_calls_are_unavailable_and_not_executed(void **state)
 {
     (void)state;
-    for (uint64_t seed = 1; seed <= sim_share(6); seed++) {
+    for (uint64_t seed = 1; seed <= sim_few(6); seed++) {
         struct scene s = {.handler_us = 100};
 
         play(&s, seed);
@@ -322,7 +322,7 @@ static void
 an_idle_client_of_one_engine_costs_those_of_others_no_call(void **state)
 {
     (void)state;
-    for (uint64_t seed = 1; seed <= sim_share(12); seed++) {
+    for (uint64_t seed = 1; seed <= sim_few(12); seed++) {
         struct scene s = {.alternative = true,
                           .threads = 2,
                           .loops = seed > 8,

@@ -11,7 +11,7 @@
 #include "tests/sim/scene.h"
 
 #define MS       1000u /* us */
-#define SEEDS    sim_share(6u)
+#define SEEDS    sim_few(6u)
 #define CALLERS  4u
 #define CALLS    60u /* of each */
 #define RECORDS  (CALLERS * CALLS)

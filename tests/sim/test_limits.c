@@ -12,7 +12,7 @@
 
 #define MS       UINT64_C(1000)
 #define PATIENCE UINT64_C(100000000) /* us */
-#define SEEDS    sim_share(8u)
+#define SEEDS    sim_few(8u)
 #define HELD     8u /* calls with a lower tag wait for `go` */
 #define LATER    9u /* another thread ends it, on later.go */
 #define FREE     10u

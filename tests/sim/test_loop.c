@@ -17,7 +17,7 @@
 #define MS       UINT64_C(1000)
 #define S        UINT64_C(1000000)
 #define PATIENCE (100 * S)
-#define SEEDS    sim_share(8u)
+#define SEEDS    sim_few(8u)
 #define CALLS    100u
 #define LONG     50000u
 #define ECHO     0u

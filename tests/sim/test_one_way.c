@@ -8,7 +8,7 @@
 
 #include "tests/sim/crowd.h"
 
-#define SEEDS sim_share(8u)
+#define SEEDS sim_few(8u)
 #define ECHO  0u
 #define LONG  400000u
 

@@ -7,7 +7,7 @@
 
 #include "tests/sim/crowd.h"
 
-#define SEEDS sim_share(8u)
+#define SEEDS sim_few(8u)
 #define BULK  1000000u /* needs more than a link's credits */
 #define CALLS 4u
 

@@ -12,7 +12,7 @@
 
 #include "tests/sim/crowd.h"
 
-#define SEEDS          sim_share(20u)
+#define SEEDS          sim_few(20u)
 #define RUN_US         200u
 #define CAN            (S / RUN_US) /* calls a second, without other work */
 #define GIVEN_MS       20u

@@ -11,7 +11,7 @@
 
 #define MS       UINT64_C(1000)
 #define PATIENCE UINT64_C(100000000) /* us */
-#define SEEDS    sim_share(8u)
+#define SEEDS    sim_few(8u)
 
 /* What a handler does, by the tag of its call. */
 enum {

@@ -7,7 +7,7 @@
 
 #include "tests/sim/sim.h"
 
-#define SEEDS   sim_share(20u)
+#define SEEDS   sim_few(20u)
 #define LINKS   4u
 #define CALLS   50u
 #define MS      1000u

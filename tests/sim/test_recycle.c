@@ -14,7 +14,7 @@
 #include "transport/rdma/device.h"
 
 #define TIMES    50
-#define SEEDS    sim_share(40u)
+#define SEEDS    sim_few(40u)
 #define PATIENCE 60000000u /* us */
 #define LOOK_US  1000u
 #define SECOND   1000000u /* us */

@@ -9,7 +9,7 @@
 
 #include "tests/sim/sim.h"
 
-#define SEEDS sim_share(10u)
+#define SEEDS sim_few(10u)
 #define MS    1000u
 
 /* Starts a server at 10.9.0.<n>. */

@@ -19,7 +19,7 @@
 #include "tests/sim/traffic.h"
 #include "tests/suite/streams.h"
 
-#define SEEDS   sim_share(40u)
+#define SEEDS   sim_few(40u)
 #define SERVERS 3u
 #define NOBODY  3u /* the number of a target without a server */
 #define FAULTS  5u

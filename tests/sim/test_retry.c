@@ -11,7 +11,7 @@
 
 #define MS    UINT64_C(1000)
 #define S     UINT64_C(1000000)
-#define SEEDS sim_share(8u)
+#define SEEDS sim_few(8u)
 #define TAG   7u
 #define ECHO  0u /* methods of Probe */
 #define FAIL  1u

@@ -22,7 +22,7 @@ static void
 a_long_handler_keeps_its_client_and_delays_no_other(void **state)
 {
     (void)state;
-    for (uint64_t seed = 1; seed <= sim_share(10); seed++) {
+    for (uint64_t seed = 1; seed <= sim_few(10); seed++) {
         struct house h = {.threads = 1 + (unsigned)seed % 2};
         struct guest g = {.n = 1, .block_ms = 5000};
 
@@ -86,7 +86,7 @@ static void
 many_handlers_block_at_once(void **state)
 {
     (void)state;
-    for (uint64_t seed = 1; seed <= sim_share(6); seed++) {
+    for (uint64_t seed = 1; seed <= sim_few(6); seed++) {
         struct house h = {.threads = 2};
         struct guest a = {.n = MANY, .block_ms = 2000};
         struct guest b = {.n = MANY, .block_ms = 1001};
@@ -110,7 +110,7 @@ static void
 handlers_that_block_begin_at_once(void **state)
 {
     (void)state;
-    for (uint64_t seed = 1; seed <= sim_share(6); seed++) {
+    for (uint64_t seed = 1; seed <= sim_few(6); seed++) {
         struct house h = {.threads = 1 + (unsigned)seed % 2};
         struct guest g = {.n = MANY, .block_ms = 20};
 
@@ -148,7 +148,7 @@ static void
 a_server_is_closed_while_handlers_block(void **state)
 {
     (void)state;
-    for (uint64_t seed = 1; seed <= sim_share(20); seed++) {
+    for (uint64_t seed = 1; seed <= sim_few(20); seed++) {
         struct house h = {.threads = 1 + (unsigned)seed % 2,
                           .stops_first = seed % 4 > 1};
         struct guest g = {.n = 3, .block_ms = 3000};
@@ -169,7 +169,7 @@ static void
 a_client_is_killed_while_handlers_block(void **state)
 {
     (void)state;
-    for (uint64_t seed = 1; seed <= sim_share(20); seed++) {
+    for (uint64_t seed = 1; seed <= sim_few(20); seed++) {
         struct house h = {0};
         struct guest g = {.n = 3, .block_ms = seed % 2 == 0 ? 3000 : 15000};
 
@@ -190,7 +190,7 @@ static void
 a_handler_calls_before_and_after_it_was_taken_over(void **state)
 {
     (void)state;
-    for (uint64_t seed = 1; seed <= sim_share(40); seed++) {
+    for (uint64_t seed = 1; seed <= sim_few(40); seed++) {
         struct house h = {.threads = 1 + (unsigned)seed % 2,
                           .nests_at_home = seed % 4 > 1};
         struct sim_server behind = {.sleep_us = seed % 3 == 0 ? 3000 : 0};

@@ -8,7 +8,7 @@
 
 #include "tests/sim/scene.h"
 
-#define SEEDS sim_share(8u)
+#define SEEDS sim_few(8u)
 
 /* What a handler does, by the tag of its call. */
 enum {

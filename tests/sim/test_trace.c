@@ -133,7 +133,7 @@ static void
 the_same_seed_is_the_same_run(void **state)
 {
     (void)state;
-    for (uint64_t seed = 1; seed <= sim_share(10); seed++) {
+    for (uint64_t seed = 1; seed <= sim_few(10); seed++) {
         char *one = trace_of(seed, 5, many_calls);
         char *other = trace_of(seed, 5, many_calls);
 

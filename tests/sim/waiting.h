@@ -11,7 +11,7 @@
 #define MS       UINT64_C(1000)
 #define S        UINT64_C(1000000)
 #define PATIENCE (100 * S)
-#define SEEDS    sim_share(8u)
+#define SEEDS    sim_few(8u)
 
 /* What a handler does, by the tag of its call. */
 enum {
