@@ -56,6 +56,7 @@ progress_fini(struct vc__progress *p)
 {
     vc__pools_fini(&p->pools);
     vc__cm_fini(&p->cm);
+    vc__spare_fini(&p->spare);
     vc__engine_fini(&p->engine);
 }
 
@@ -101,6 +102,7 @@ progress_init(struct vc_runtime *r, const struct vc_runtime_opts *opts)
         if (err != 0)
             return err;
         p->engine.log = &r->log;
+        vc__spare_init(&p->spare, &p->engine);
         vc__spin_init(&p->engine.spin, opts->spin_us, wakeup_us);
         vc__crew_watch(&r->crew, r->n, &p->engine);
         vc__cm_init(&p->cm, &p->engine, &context);

@@ -22,11 +22,13 @@
 #include "transport/core/handle.h"
 #include "transport/core/log.h"
 #include "transport/core/path_memory.h"
+#include "transport/core/spare.h"
 
 #define VC__ENGINES_MAX 64u
 
 struct vc__progress {
     struct vc__engine engine;
+    struct vc__spare spare; /* memory of requests */
     struct vc__cm cm;
     struct vc__pools pools;
 };

@@ -14,13 +14,14 @@
  *
  * Called by: cm/pool/session_note.c (send_clear), rpc/balance/health_watch.c
  * (send_clear), rpc/client/attempt.c (send_clear, body_is_long),
- * rpc/stream/stream_send.c (send_clear, send_is_long), link.c (init, flow_init,
- * is_empty), cm/pool/session.c (flow_init, send_is_long),
- * rpc/server/server_session_open.c (flow_init), link_io.c (is_empty, clear),
- * link_keepalive.c (is_empty), link_send.c (is_empty, add, take, remove,
- * flow_any, send_is_long), schedule.c (remove, flow_any, send_is_long),
- * rpc/server/server_metadata.c (body_is_long), rpc/server/server_reply.c
- * (body_is_long), cm/pool/session_reply.c (send_is_long). */
+ * rpc/client/packed.c (send_clear), rpc/stream/stream_send.c (send_clear,
+ * send_is_long), link.c (init, flow_init, is_empty), cm/pool/session.c
+ * (flow_init, send_is_long), rpc/server/server_session_open.c (flow_init),
+ * link_io.c (is_empty, clear), link_keepalive.c (is_empty), link_send.c
+ * (is_empty, add, take, remove, flow_any, send_is_long), schedule.c (remove,
+ * flow_any, send_is_long), rpc/server/server_metadata.c (body_is_long),
+ * rpc/server/server_reply.c (body_is_long), cm/pool/session_reply.c
+ * (send_is_long). */
 #ifndef VC_CM_SCHEDULE_H
 #define VC_CM_SCHEDULE_H
 

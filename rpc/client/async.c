@@ -394,7 +394,7 @@ async_on_ended(struct vc__attempt *u)
 
 /* --- the request ------------------------------------------------------- */
 
-/* hold() of a one-way call's watch, by long_alloc() of rpc/client/attempt.c,
+/* hold() of a one-way call's watch, by packed_alloc() of rpc/client/packed.c,
  * which makes the packed request: on the thread that makes the call, or, for a
  * further attempt, on the holder. */
 static void
@@ -403,7 +403,7 @@ watch_hold(struct vc__watch *w)
     vc__async_hold(caa_container_of(w, struct vc_async, watch));
 }
 
-/* handed() of the watch, by long_done(): the adapter has all of the request.
+/* handed() of the watch, by packed_done(): the adapter has all of the request.
  * Any thread, under the link's lock. */
 static void
 watch_handed(struct vc__watch *w)
@@ -414,7 +414,7 @@ watch_handed(struct vc__watch *w)
     vc__async_tell(a, VC__ASYNC_EV_HANDED);
 }
 
-/* drop() of the watch, by long_put(): a packed request is freed. Any thread. */
+/* drop() of the watch, by packed_put(): a packed request is freed. Any thread. */
 static void
 watch_drop(struct vc__watch *w)
 {

@@ -10,56 +10,13 @@
 
 #include "rpc/balance/loads.h"
 #include "rpc/client/method_config.h"
+#include "rpc/client/packed.h"
 #include "rpc/client/reply_error.h"
 #include "rpc/codec/outgoing.h"
 #include "rpc/codec/reply_arena.h"
 #include "rpc/text.h"
 
 /* --- the request ------------------------------------------------------- */
-
-/* A packed request. The link may still be sending it when its caller has
- * abandoned the call, so both hold references. */
-struct long_send {
-    struct vc__send send;
-    atomic_uint holders;
-    struct vc__watch *watch;
-    uint16_t own;   /* metadata of the first attempt: the last bytes */
-    uint8_t body[]; /* metadata, message */
-};
-
-/* Drops a reference; the last one frees the request. Any thread: called by
- * vc__attempt_release_all() for the owner, and by long_done() for a link. */
-static void
-long_put(struct long_send *l)
-{
-    if (atomic_fetch_sub(&l->holders, 1) != 1)
-        return;
-    if (l->watch != NULL)
-        l->watch->drop(l->watch);
-    free(l);
-}
-
-/* hold() of a packed request: called when a link gets it, on any thread, under
- * the pool's lock. */
-static void
-long_hold(struct vc__send *send)
-{
-    atomic_fetch_add(&caa_container_of(send, struct long_send, send)->holders,
-                     1);
-}
-
-/* done() of a packed request: called when the link no longer uses it, on any
- * thread, under the link's lock. The owner of a watch learns if the adapter has
- * all of it. */
-static void
-long_done(struct vc__send *send, enum vc__send_end end)
-{
-    struct long_send *l = caa_container_of(send, struct long_send, send);
-
-    if (l->watch != NULL && end == VC__SEND_HANDED)
-        l->watch->handed(l->watch);
-    long_put(l);
-}
 
 /* write() of a request that is not packed before: called by the link when it
  * fills the packet, on any thread, under the link's lock. */
@@ -71,78 +28,10 @@ call_write(struct vc__send *send, uint8_t *out)
     vc__codec_pack(&u->method->request, &u->packing, u->message, out);
 }
 
-/* For long_new() and long_copy(): allocates room for both parts of the body,
- * which the caller fills. Returns it with one reference, the attempt's; NULL if
- * memory is short. */
-static struct long_send *
-long_alloc(struct vc__watch *watch, uint16_t before, uint32_t size)
-{
-    struct long_send *l = malloc(sizeof *l + before + size);
-
-    if (l == NULL)
-        return NULL;
-    vc__send_clear(&l->send);
-    atomic_init(&l->holders, 1);
-    l->watch = watch;
-    if (watch != NULL)
-        watch->hold(watch);
-    l->send.frame.metadata = l->body;
-    l->send.frame.metadata_len = before;
-    l->send.frame.body_len = size;
-    l->send.body = l->body + before;
-    l->send.hold = long_hold;
-    l->send.done = long_done;
-    return l;
-}
-
-/* Packs the request of an attempt, for vc__attempt_prepare_message(). NULL if
- * memory is short. */
-static struct long_send *
-long_new(const struct vc__attempt *u, size_t size)
-{
-    uint16_t before = u->send.frame.metadata_len;
-    struct long_send *l = long_alloc(u->watch, before, (uint32_t)size);
-
-    if (l == NULL)
-        return NULL;
-    l->own = before;
-    if (before > 0)
-        memcpy(l->body, u->packed, before);
-    vc__codec_pack(&u->method->request, &u->packing, u->message,
-                   l->body + before);
-    return l;
-}
-
-/* For vc__attempt_renew() and vc__attempt_copy(), on the holder: copies a
- * request for another attempt. The metadata that this one adds come first, then
- * those of the first attempt. NULL if memory is short. */
-static struct vc__send *
-long_copy(const struct vc__send *send, struct vc__watch *watch,
-          unsigned attempt)
-{
-    const struct long_send *of =
-        caa_container_of(send, const struct long_send, send);
-    const uint8_t *own = send->body - of->own;
-    uint8_t *ours = NULL;
-    uint16_t n = 0;
-    struct long_send *l;
-
-    if (vc__metadata_pack(NULL, 0, attempt, 0, &ours, &n) != VC_OK)
-        return NULL;
-    l = long_alloc(watch, (uint16_t)(n + of->own), send->frame.body_len);
-    if (l != NULL) {
-        l->own = of->own;
-        memcpy(l->body, ours, n);
-        memcpy(l->body + n, own, (size_t)of->own + send->frame.body_len);
-    }
-    free(ours);
-    return l == NULL ? NULL : &l->send;
-}
-
 bool
 vc__attempt_renew(struct vc__attempt *u, unsigned attempt)
 {
-    struct vc__send *copy = long_copy(u->request.send, u->watch, attempt);
+    struct vc__send *copy = vc__packed_copy(u->request.send, u->watch, attempt);
 
     if (copy == NULL)
         return false;
@@ -158,7 +47,7 @@ bool
 vc__attempt_copy(struct vc__attempt *u, const struct vc__attempt *of,
                  unsigned attempt, void (*ended)(struct vc__attempt *u))
 {
-    struct vc__send *copy = long_copy(of->request.send, NULL, attempt);
+    struct vc__send *copy = vc__packed_copy(of->request.send, NULL, attempt);
 
     if (copy == NULL)
         return false;
@@ -201,11 +90,15 @@ metadata_drop(struct vc__attempt *u)
 }
 
 void
+vc__attempt_drop(struct vc__attempt *u)
+{
+    vc__packed_put(u->request.send);
+    u->request.send = &u->send;
+}
+
+void
 vc__attempt_release_all(struct vc__attempt *u)
 {
-    if (u->request.send != &u->send)
-        long_put(caa_container_of(u->request.send, struct long_send, send));
-    u->request.send = &u->send;
     vc__attempt_unhold(u);
     if (u->packed != NULL)
         metadata_drop(u);
@@ -236,7 +129,7 @@ enum vc_status
 vc__attempt_prepare_message(struct vc__attempt *u)
 {
     size_t size, max = vc__channel_request_max(u->channel);
-    struct long_send *l;
+    struct vc__send *packed;
 
     if (!vc__outgoing_fits(&u->method->request, u->message, max, &u->packing))
         return attempt_message_refuse(u, max);
@@ -244,10 +137,10 @@ vc__attempt_prepare_message(struct vc__attempt *u)
     if (!u->packs && !vc__body_is_long(size, u->send.frame.metadata_len)) {
         u->send.write = call_write;
     } else {
-        l = long_new(u, size);
-        if (l == NULL)
+        packed = vc__packed_new(u, size);
+        if (packed == NULL)
             return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
-        u->request.send = &l->send;
+        u->request.send = packed;
     }
     u->request.send->frame.body_len = (uint32_t)size;
     return VC_OK;

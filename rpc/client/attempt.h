@@ -110,8 +110,12 @@ vc__attempt_prepare(struct vc__attempt *u)
     return vc__attempt_prepare_all(u);
 }
 
-/* Lets go of the server, if it is held, once the attempt has ended or was
- * abandoned. Called by blocking_run() before it leaves the channel, and by
+/* For vc__attempt_unhold(): drops the packed request. */
+void vc__attempt_drop(struct vc__attempt *u);
+
+/* Lets go of the server, if it is held, and of a packed request, whose memory
+ * is the runtime's, once the attempt has ended or was abandoned. Called by
+ * blocking_run() before it leaves the channel, and by
  * vc__attempt_release_all(). */
 static inline void
 vc__attempt_unhold(struct vc__attempt *u)
@@ -119,6 +123,8 @@ vc__attempt_unhold(struct vc__attempt *u)
     if (u->held != NULL)
         vc__subchannel_put(u->held);
     u->held = NULL;
+    if (u->request.send != &u->send)
+        vc__attempt_drop(u);
 }
 
 /* For vc__attempt_release(), if there is anything to free or let go of: does
@@ -127,7 +133,7 @@ void vc__attempt_release_all(struct vc__attempt *u);
 
 /* Frees what an attempt has that was not started, has ended or was abandoned;
  * except the reply. Lets go of its server. */
-static inline void
+static inline __attribute__((always_inline)) void
 vc__attempt_release(struct vc__attempt *u)
 {
     if (u->request.send != &u->send || u->held != NULL || u->packed != NULL ||

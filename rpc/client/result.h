@@ -5,10 +5,10 @@
  * to the program in a struct vc_result. Any thread.
  *
  * Called by: attempt.c (metadata_pack, reply_metadata_new,
- * reply_metadata_pushback), stream_again.c (metadata_pack,
- * reply_metadata_pushback), stream_open.c (metadata_pack), stream_client.c
- * (reply_metadata_new), stream_reply.c (reply_metadata_new), call_opts.c
- * (check), stream_finish.c (check), many files (fill). */
+ * reply_metadata_pushback), packed.c (metadata_pack), stream_again.c
+ * (metadata_pack, reply_metadata_pushback), stream_open.c (metadata_pack),
+ * stream_client.c (reply_metadata_new), stream_reply.c (reply_metadata_new),
+ * call_opts.c (check), stream_finish.c (check), many files (fill). */
 #ifndef VC_RPC_CLIENT_METADATA_H
 #define VC_RPC_CLIENT_METADATA_H
 

@@ -4,13 +4,13 @@
  * Packs and unpacks messages through one interface, whether the message type
  * has its own functions or uses those of protobuf-c. Any thread.
  *
- * Called by: outgoing.c (measure, pack), outgoing.h (measure),
+ * Called by: outgoing.c (measure), outgoing.h (measure),
  * rpc/protobuf_c/protobuf_c_server.c (measure, unpack),
- * rpc/server/server_reply.c (measure, pack, reply_fits), rpc/client/attempt.c
- * (pack, unpack, reply_fits), rpc/client/publisher.c (pack),
- * rpc/stream/stream_send.c (pack), rpc/client/stream_reply.c (unpack),
+ * rpc/server/server_reply.c (measure, reply_fits), rpc/client/attempt.c
+ * (unpack, reply_fits), rpc/client/stream_reply.c (unpack),
  * rpc/server/server_begin.c (unpack), rpc/stream/stream.c (unpack),
- * rpc/client/channel.c (memory), rpc/server/server.c (memory). */
+ * rpc/client/channel.c (memory), rpc/server/server.c (memory), many files
+ * (pack). */
 #ifndef VC_RPC_CODEC_H
 #define VC_RPC_CODEC_H
 
@@ -36,7 +36,7 @@ bool vc__codec_measure(const struct vc_message_type *type, const void *message,
 /* Packs a message that was measured and has not changed since, into `out`,
  * which has packing->size bytes. Called when the link sends a request or a
  * reply (call_write(), reply_write()); before that for those in parts, and for
- * requests that must outlive the program's message (long_new(), reply_pack());
+ * requests that must outlive the program's message (vc__packed_new(), reply_pack());
  * for messages of streams (message_send()); and by vc__outgoing_pack(). */
 void vc__codec_pack(const struct vc_message_type *type,
                     const struct vc__packing *packing, const void *message,

@@ -87,7 +87,7 @@ vc__memory_may_have(const struct vc__account *account, size_t beside)
 
 /* --- blocks -------------------------------------------------------------- */
 
-/* For large_take(): returns a new block of `size` bytes, header included; NULL
+/* For vc__store_take(): returns a new block of `size` bytes, header included; NULL
  * without memory. */
 static struct vc__block *
 block_new(size_t size)
@@ -101,7 +101,7 @@ block_new(size_t size)
     return b;
 }
 
-/* Returns a block to the system. Called when enough are kept (large_give()), or
+/* Returns a block to the system. Called when enough are kept (vc__store_give()), or
  * it was kept for long (vc__store_trim()), and by vc__store_fini(). */
 static void
 block_free(struct vc__block *b)
@@ -121,7 +121,7 @@ block_unlink(struct vc__store *store, struct vc__block **at)
     return b;
 }
 
-/* For large_take(): returns a kept block that fits, which is kept no more; NULL
+/* For vc__store_take(): returns a kept block that fits, which is kept no more; NULL
  * if there is none. */
 static struct vc__block *
 kept_take(struct vc__store *store, size_t size)
@@ -139,7 +139,7 @@ kept_take(struct vc__store *store, size_t size)
     return b;
 }
 
-/* For large_give(): keeps the block, and returns true. False if enough are
+/* For vc__store_give(): keeps the block, and returns true. False if enough are
  * kept: the caller frees it. */
 static bool
 kept_give(struct vc__store *store, struct vc__block *b)
@@ -234,8 +234,8 @@ vc__store_fini(struct vc__store *store)
 
 /* --- taking and giving --------------------------------------------------- */
 
-/* For vc__memory_take(): memory of aligned_alloc(3), for less than LARGE bytes
- * or without an account. NULL without memory. */
+/* For vc__store_take() and vc__memory_take(): memory of aligned_alloc(3), for
+ * less than LARGE bytes or without an account. NULL without memory. */
 static void *
 small_take(size_t size)
 {
@@ -245,15 +245,15 @@ small_take(size_t size)
     return rounded < size ? NULL : aligned_alloc(VC__MEMORY_ALIGN, rounded);
 }
 
-/* For vc__memory_take(): the memory of a kept block, or of a new one. NULL
- * without memory. */
-static void *
-large_take(struct vc__store *store, size_t size)
+void *
+vc__store_take(struct vc__store *store, size_t size)
 {
     size_t whole =
         (size + sizeof(struct vc__block) + LARGE - 1) / LARGE * LARGE;
     struct vc__block *b;
 
+    if (size < LARGE)
+        return small_take(size);
     if (whole < size)
         return NULL;
     b = kept_take(store, whole);
@@ -262,15 +262,19 @@ large_take(struct vc__store *store, size_t size)
     return b == NULL ? NULL : b + 1;
 }
 
-/* For vc__memory_give(): keeps the block of this memory, or returns it to the
- * system. */
-static void
-large_give(struct vc__store *store, void *memory)
+bool
+vc__store_give(struct vc__store *store, void *memory, size_t size)
 {
     struct vc__block *b = (struct vc__block *)memory - 1;
 
-    if (!kept_give(store, b))
-        block_free(b);
+    if (size < LARGE) {
+        free(memory);
+        return false;
+    }
+    if (kept_give(store, b))
+        return true;
+    block_free(b);
+    return false;
 }
 
 void *
@@ -282,7 +286,7 @@ vc__memory_take(struct vc__account *account, size_t size)
         return small_take(size);
     if (!vc__memory_count(account, size))
         return NULL;
-    p = size < LARGE ? small_take(size) : large_take(account->store, size);
+    p = vc__store_take(account->store, size);
     if (p == NULL)
         vc__memory_discount(account, size);
     return p;
@@ -296,8 +300,5 @@ vc__memory_give(struct vc__account *account, void *memory, size_t size)
         return;
     }
     vc__memory_discount(account, size);
-    if (size < LARGE)
-        free(memory);
-    else
-        large_give(account->store, memory);
+    vc__store_give(account->store, memory, size);
 }

@@ -12,16 +12,18 @@
  * trimmer belongs to the holder of its engine.
  *
  * Called by: cm/pool/pool.c (store_init, trimmer_init, account_init),
- * rpc/server/server.c (store_init, store_fini, trimmer_init),
+ * rpc/server/server.c (store_init, store_fini, trimmer_init), spare.c
+ * (store_init, store_fini, store_trim, store_take, store_give),
  * cm/pool/pool_close.c (store_fini, trimmer_stop), memory.c (store_trim,
- * trimmer_start, count, discount), rpc/server/server_close.c (trimmer_stop),
- * cm/pool/pool_link.c (trimmer_note), rpc/server/server_arrival.c
- * (trimmer_note, store_is_scarce, discount, reserve), rpc/server/server_call.c
- * (trimmer_note, store_is_scarce, store_add, store_sub, give, may_have),
- * rpc/server/server_begin.c (store_is_scarce), rpc/server/server_peer.c
- * (account_init), rpc/codec/arena.c (take, give), rpc/server/server_reply.c
- * (take), rpc/stream/stream.c (take, give), rpc/stream/stream_send.c (take,
- * give), transport/wire/assembly.c (take, give). */
+ * trimmer_start, store_take, store_give, count, discount),
+ * rpc/server/server_close.c (trimmer_stop), cm/pool/pool_link.c (trimmer_note),
+ * rpc/server/server_arrival.c (trimmer_note, store_is_scarce, discount,
+ * reserve), rpc/server/server_call.c (trimmer_note, store_is_scarce, store_add,
+ * store_sub, give, may_have), rpc/server/server_begin.c (store_is_scarce),
+ * rpc/server/server_peer.c (account_init), rpc/codec/arena.c (take, give),
+ * rpc/server/server_reply.c (take), rpc/stream/stream.c (take, give),
+ * rpc/stream/stream_send.c (take, give), transport/wire/assembly.c (take,
+ * give). */
 #ifndef VC_TRANSPORT_MEMORY_H
 #define VC_TRANSPORT_MEMORY_H
 
@@ -158,6 +160,12 @@ void *vc__memory_take(struct vc__account *account, size_t size);
  * the modules that take, and for a reply that was packed apart by
  * rpc/server/server_call.c, when it is not needed any more; any thread. */
 void vc__memory_give(struct vc__account *account, void *memory, size_t size);
+
+/* The same for memory that is not counted: the store only keeps large blocks of
+ * it. Give returns true if it has kept the block. Called by the two functions
+ * above, and by transport/core/spare.c, on any thread. */
+void *vc__store_take(struct vc__store *store, size_t size);
+bool vc__store_give(struct vc__store *store, void *memory, size_t size);
 
 /* Counts bytes that another allocator owns, or that will be taken later, and
  * takes no memory. Returns true if they are counted, false if the store has
