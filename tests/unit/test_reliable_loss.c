@@ -337,6 +337,37 @@ a_peer_is_quiet_after_so_many_timeouts_in_a_row(void **state)
     assert_int_equal(resend(&r, NEVER - 1), 0);
 }
 
+/* Only the first of two is sent again; both have come. */
+static void
+what_comes_late_and_was_sent_once_begins_it_anew_too(void **state)
+{
+    struct vc__reliable r = end_at(1);
+
+    (void)state;
+    send_all(&r, 2, 0);
+    assert_int_equal(resend(&r, VC__RELIABLE_RTO_FIRST), 1);
+    assert_int_equal(r.timeouts, 1);
+    acknowledge(&r, 3, VC__RELIABLE_RTO_FIRST + MS);
+    assert_int_equal(r.timeouts, 0);
+    assert_int_equal(r.srtt, VC__RELIABLE_RTO_FIRST + MS);
+}
+
+/* Which of the two was acknowledged nobody knows (Karn). */
+static void
+what_was_sent_again_measures_nothing_after_the_first_of_them_either(
+    void **state)
+{
+    struct vc__reliable r = end_at(1);
+
+    (void)state;
+    send_all(&r, 2, 0);
+    assert_int_equal(resend(&r, VC__RELIABLE_RTO_FIRST), 1);
+    acknowledge(&r, 2, VC__RELIABLE_RTO_FIRST + MS);
+    assert_int_equal(resend(&r, VC__RELIABLE_RTO_FIRST + MS), 2);
+    acknowledge(&r, 3, VC__RELIABLE_RTO_FIRST + 2 * MS);
+    assert_int_equal(r.srtt, 0);
+}
+
 static void
 what_is_acknowledged_begins_the_row_anew(void **state)
 {
@@ -458,6 +489,9 @@ main(void)
         cmocka_unit_test(the_oldest_is_sent_again_though_the_window_is_full),
         cmocka_unit_test(a_peer_is_quiet_after_so_many_timeouts_in_a_row),
         cmocka_unit_test(what_is_acknowledged_begins_the_row_anew),
+        cmocka_unit_test(what_comes_late_and_was_sent_once_begins_it_anew_too),
+        cmocka_unit_test(
+            what_was_sent_again_measures_nothing_after_the_first_of_them_either),
         cmocka_unit_test(
             a_quiet_peer_that_is_heard_gets_what_is_under_way_at_once),
         cmocka_unit_test(a_quiet_peer_that_acknowledges_is_quiet_no_more),

@@ -4,7 +4,7 @@
  * The header of a datagram, and the introduction that goes before a hello and
  * an accept: doc/wire.md, section 2.12. Pure, any thread.
  *
- * Called by: port_send.c (put), port_receive.c (get), connect.c (intro_put,
+ * Called by: post.h (put), port_receive.c (get), connect.c (intro_put,
  * intro_get), answers.c (intro_get). */
 #ifndef VC_TRANSPORT_UD_DATAGRAM_H
 #define VC_TRANSPORT_UD_DATAGRAM_H

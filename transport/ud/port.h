@@ -15,13 +15,12 @@
  * wire.c (ud_context_of, ud_open, ud_close, ud_port_get, ud_port_fail,
  * ud_port_count, ud_port_grow, ud_packet_new, ud_packet_release,
  * ud_packet_data, ud_ah_put, ud_busy), port_receive.c (ud_port_fail,
- * ud_receive_give_back, ud_receives_repost, ud_can_post, ud_post, ud_retire,
- * ud_ah_get, ud_ah_find, ud_busy), port_tick.c (ud_port_account, ud_tick),
- * port_queues.c (ud_receives_add, ud_receive_give_back, ud_receives_repost,
- * ud_poll, ud_arm, ud_ready), wire_receive.c (ud_receive_give_back, ud_busy),
- * wire_send.c (ud_can_post, ud_post, ud_packet_release, ud_busy), port_send.c
- * (ud_packet_release, ud_packet_data, ud_ah_find, ud_ahs_trim), connect.c
- * (ud_ah_get). */
+ * ud_receive_give_back, ud_receives_repost, ud_can_post, ud_retire, ud_ah_get,
+ * ud_ah_find, ud_busy), port_tick.c (ud_port_account, ud_tick), port_queues.c
+ * (ud_receives_add, ud_receive_give_back, ud_receives_repost, ud_poll, ud_arm,
+ * ud_ready), wire_receive.c (ud_receive_give_back, ud_busy), wire_send.c
+ * (ud_can_post, ud_packet_release, ud_busy), port_send.c (ud_packet_release,
+ * ud_ah_find, ud_ahs_trim), post.h (ud_packet_data), connect.c (ud_ah_get). */
 #ifndef VC_TRANSPORT_UD_PORT_H
 #define VC_TRANSPORT_UD_PORT_H
 
@@ -200,12 +199,6 @@ vc__ud_can_post(const struct vc__ud_port *p)
 {
     return p->sent - p->retired < VC__UD_SENDS;
 }
-/* Posts a datagram to this address; data is piece d->piece of the packet, or
- * packet is NULL and there is none. Only when it can be posted. 0 or an
- * errno. */
-int vc__ud_post(struct vc__ud_port *p, struct ibv_ah *ah, uint32_t qpn,
-                uint32_t qkey, const struct vc__datagram *d,
-                struct vc__ud_packet *packet, uint32_t offset, uint32_t len);
 /* The sends up to this number have completed. */
 void vc__ud_retire(struct vc__ud_port *p, uint32_t number);
 /* A packet with room for len bytes; NULL: no memory. Frees it if nothing needs

@@ -202,7 +202,6 @@ memory_make(struct vc__ud_port *p)
     p->headers_mr = ibv_reg_mr(p->device->pd, p->headers, size, 0);
     if (p->headers_mr == NULL)
         return vc__device_fail(p->device, "memory for headers", errno);
-    p->sge[0].length = VC__DATAGRAM_HEADER;
     p->sge[0].lkey = p->headers_mr->lkey;
     p->wr.sg_list = p->sge;
     p->wr.opcode = IBV_WR_SEND;

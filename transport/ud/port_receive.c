@@ -6,6 +6,7 @@
  * See transport/ud/port.h. */
 #include <errno.h>
 
+#include "transport/ud/post.h"
 #include "transport/ud/wire.h"
 
 /* RESETs are sent this far apart at least: a flood of strangers' datagrams is
@@ -272,11 +273,8 @@ vc__ud_poll(struct vc__source *s)
     uint64_t now;
     unsigned n = 0;
 
-    if (!port_completions_found(p)) {
-        if (p->repost != NULL)
-            vc__ud_receives_repost(p);
+    if (!port_completions_found(p))
         return 0;
-    }
     now = vc__now();
     for (; p->wc_at < p->wc_n; n++) {
         struct ibv_wc wc = p->wc[p->wc_at++];
@@ -291,10 +289,13 @@ vc__ud_poll(struct vc__source *s)
 void
 vc__ud_arm(struct vc__source *s)
 {
+    struct vc__ud_port *p =
+        caa_container_of(s, struct vc__ud_port, completions);
+
+    vc__ud_receives_repost(p);
     /* Fails only when the device is removed; its removal event is handled
      * then. */
-    ibv_req_notify_cq(caa_container_of(s, struct vc__ud_port, completions)->cq,
-                      0);
+    ibv_req_notify_cq(p->cq, 0);
 }
 
 void

@@ -10,8 +10,9 @@
 
 #include "transport/ud/port.h"
 
-_Static_assert(sizeof(struct vc__ud_packet) <= VC__UD_PACKET_HEAD,
-               "the head of a packet fits before its bytes");
+_Static_assert(sizeof(struct vc__ud_packet) + VC__DATAGRAM_HEADER <=
+                   VC__UD_PACKET_HEAD,
+               "the head of a packet, and a header, fit before its bytes");
 
 /* --- packets ------------------------------------------------------------- */
 
@@ -133,51 +134,6 @@ vc__ud_ah_put(struct vc__ud_port *p, struct vc__ud_ah *ah)
 }
 
 /* --- the send queue ------------------------------------------------------ */
-
-/* Accounts for a request that was posted. For vc__ud_post(). */
-static void
-post_account(struct vc__ud_port *p, struct vc__ud_packet *reads, bool signal)
-{
-    p->reads[p->sent % VC__UD_SENDS] = reads;
-    if (reads != NULL)
-        reads->refs++;
-    p->sent++;
-    if (signal)
-        p->signalled = p->sent;
-}
-
-int
-vc__ud_post(struct vc__ud_port *p, struct ibv_ah *ah, uint32_t qpn,
-            uint32_t qkey, const struct vc__datagram *d,
-            struct vc__ud_packet *packet, uint32_t offset, uint32_t len)
-{
-    uint8_t *header =
-        p->headers + (size_t)(p->sent % VC__UD_SENDS) * VC__UD_HEADER_SPACE;
-    bool is_inline = VC__DATAGRAM_HEADER + len <= p->inline_max;
-    /* A request that is not inline keeps its packet until it has completed. */
-    bool signal = !is_inline || p->sent + 1 - p->signalled >= VC__UD_SENDS / 4;
-    struct ibv_send_wr *wr = &p->wr, *bad;
-    int err;
-
-    vc__datagram_put(header, d);
-    p->sge[0].addr = (uintptr_t)header;
-    if (packet != NULL)
-        p->sge[1] = (struct ibv_sge){
-            .addr = (uintptr_t)(vc__ud_packet_data(packet) + offset),
-            .length = len,
-            .lkey = packet->buffer->lkey};
-    wr->wr_id = (uint64_t)(p->sent + 1) << 1 | 1;
-    wr->num_sge = packet == NULL ? 1 : 2;
-    wr->send_flags =
-        (is_inline ? IBV_SEND_INLINE : 0u) | (signal ? IBV_SEND_SIGNALED : 0u);
-    wr->wr.ud.ah = ah;
-    wr->wr.ud.remote_qpn = qpn;
-    wr->wr.ud.remote_qkey = qkey;
-    err = ibv_post_send(p->qp, wr, &bad);
-    if (err == 0)
-        post_account(p, is_inline ? NULL : packet, signal);
-    return err;
-}
 
 void
 vc__ud_retire(struct vc__ud_port *p, uint32_t number)

@@ -157,22 +157,28 @@ reliable_rto(const struct vc__reliable *r)
     return rto < VC__RELIABLE_RTO_MAX ? rto : VC__RELIABLE_RTO_MAX;
 }
 
-/* Measures the newest of these that was sent once: older ones may have waited
- * for the acknowledgement. The limit is for a caller that slept. Called by
+/* The round trip of a datagram that was sent once is over. The limit is for a
+ * caller that slept. Called by reliable_measure() and
  * vc__reliable_acknowledged(). */
+static void
+reliable_measure_one(struct vc__reliable *r, const struct vc__reliable_sent *s,
+                     uint64_t now)
+{
+    uint64_t rtt = now > s->at ? now - s->at : 0;
+
+    reliable_sample(r, rtt < VC__RELIABLE_RTO_MAX ? rtt : VC__RELIABLE_RTO_MAX);
+    r->rto = reliable_rto(r);
+}
+
+/* Measures the newest of these that was sent once: older ones may have waited
+ * for the acknowledgement. Called by reliable_note(). */
 static void
 reliable_measure(struct vc__reliable *r, uint32_t fresh, uint64_t now)
 {
-    uint64_t at, rtt;
-
     while (fresh != 0 && reliable_sent(r, set_last(fresh))->times != 1)
         fresh &= ~(1u << set_last(fresh));
-    if (fresh == 0)
-        return;
-    at = reliable_sent(r, set_last(fresh))->at;
-    rtt = now > at ? now - at : 0;
-    reliable_sample(r, rtt < VC__RELIABLE_RTO_MAX ? rtt : VC__RELIABLE_RTO_MAX);
-    r->rto = reliable_rto(r);
+    if (fresh != 0)
+        reliable_measure_one(r, reliable_sent(r, set_last(fresh)), now);
 }
 
 /* The path reorders if one of these was sent once and a later one was reported
@@ -227,27 +233,58 @@ reliable_was_sent(const struct vc__reliable *r, uint32_t ack, uint32_t sack)
     return !sequence_before(r->next, ack) && !sequence_before(r->next, end);
 }
 
-bool
-vc__reliable_acknowledged(struct vc__reliable *r, uint32_t ack, uint32_t sack,
-                          uint64_t now)
+/* True for the usual acknowledgement: the first n have arrived, the last of them
+ * was sent once, and nothing was reported out of order. Asked by
+ * vc__reliable_acknowledged(). */
+static bool
+reliable_is_plain(const struct vc__reliable *r, uint32_t n, uint32_t sack)
+{
+    return n - 1 < reliable_span(r) && (sack | r->received) == 0 &&
+           r->timeouts == 0 && reliable_sent(r, n - 1)->times == 1;
+}
+
+/* Returns those that have arrived by any other acknowledgement and were not
+ * known to; an empty set if it tells nothing new. Called by
+ * vc__reliable_acknowledged(). */
+static uint32_t
+reliable_fresh(const struct vc__reliable *r, uint32_t ack, uint32_t sack)
 {
     uint32_t n = ack - r->unacked, fresh;
 
-    if (!reliable_was_sent(r, ack, sack))
-        return false;
     if (sequence_before(ack, r->unacked))
-        return true;
+        return 0;
     fresh = (uint32_t)((uint64_t)sack << n << 1) | set_first(n);
-    fresh &= ~r->received;
-    if (fresh == 0)
-        return true;
+    return fresh & ~r->received;
+}
 
+/* Notes that these have arrived. Called by vc__reliable_acknowledged(). */
+static void
+reliable_note(struct vc__reliable *r, uint32_t fresh, uint64_t now)
+{
     vc__reliable_heard(r, now);
     r->timeouts = 0;
     reliable_measure(r, fresh, now);
     reliable_see_order(r, fresh);
     r->received |= fresh;
     r->lost &= ~fresh;
+}
+
+bool
+vc__reliable_acknowledged(struct vc__reliable *r, uint32_t ack, uint32_t sack,
+                          uint64_t now)
+{
+    uint32_t n = ack - r->unacked, fresh;
+
+    if (reliable_is_plain(r, n, sack)) {
+        reliable_measure_one(r, reliable_sent(r, n - 1), now);
+    } else {
+        if (!reliable_was_sent(r, ack, sack))
+            return false;
+        fresh = reliable_fresh(r, ack, sack);
+        if (fresh == 0)
+            return true;
+        reliable_note(r, fresh, now);
+    }
     reliable_advance(r, n);
     return true;
 }

@@ -10,9 +10,10 @@
  * ud_send_bare, ud_drop_packets, ud_drop_received, ud_dial, ud_hello,
  * ud_take_request, ud_accept, ud_confirm, ud_listen, ud_reject, ud_random,
  * ud_disconnect), connect.c (ud_wire_of), wire_send.c (ud_unsent,
- * ud_unsent_set, ud_pump, ud_send_lost, ud_send_bare), port_receive.c (ud_pump,
- * ud_send_bare, ud_take_room, ud_take_head, ud_take), wire_receive.c
- * (ud_send_lost, ud_send_bare, ud_take_ack, ud_take_room, ud_count). */
+ * ud_unsent_set, ud_is_done, ud_pump, ud_send_lost, ud_send_bare),
+ * wire_receive.c (ud_is_done, ud_send_lost, ud_send_bare, ud_take_ack,
+ * ud_take_room, ud_count), port_receive.c (ud_pump, ud_send_bare, ud_take_room,
+ * ud_take_head, ud_take). */
 #ifndef VC_TRANSPORT_UD_WIRE_H
 #define VC_TRANSPORT_UD_WIRE_H
 
@@ -130,6 +131,13 @@ static inline void
 vc__ud_unsent_set(struct vc__ud_wire *u, struct vc__ud_packet *packet)
 {
     atomic_store_explicit(&u->unsent, packet, memory_order_relaxed);
+}
+
+/* True if all that was committed has been sent and acknowledged. (P). */
+static inline bool
+vc__ud_is_done(const struct vc__ud_wire *u)
+{
+    return u->reliable.unacked == u->reliable.next && vc__ud_unsent(u) == NULL;
 }
 
 /* A request of a client, the handle of struct vc__incoming. */

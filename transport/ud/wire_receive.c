@@ -93,13 +93,14 @@ static void
 held_take(struct vc__ud_wire *u, uint32_t from)
 {
     for (;; from++) {
-        struct vc__ud_held held = u->held[from % VC__RELIABLE_WINDOW];
+        struct vc__ud_held *at = &u->held[from % VC__RELIABLE_WINDOW], held;
 
         if (from == 0) /* no datagram's */
             continue;
-        if (held.buffer == NULL)
+        if (at->buffer == NULL)
             return;
-        u->held[from % VC__RELIABLE_WINDOW].buffer = NULL;
+        held = *at;
+        at->buffer = NULL;
         u->port->held--;
         piece_take(u, held.buffer, held.len, held.piece, held.pieces);
         vc__ud_receive_give_back(u->port, held.buffer);
@@ -143,7 +144,8 @@ vc__ud_take_head(struct vc__ud_wire *u, const struct vc__datagram *d,
                                        d->flags & VC__DATAGRAM_ASKS, now);
     else if (d->flags & VC__DATAGRAM_ASKS)
         vc__ud_send_bare(u, 0);
-    vc__ud_send_lost(u, now);
+    if (!vc__ud_is_done(u))
+        vc__ud_send_lost(u, now);
     ack_plan(u, now);
     a.room = vc__ud_take_room(u);
     vc__ud_count(u);
