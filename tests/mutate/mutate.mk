@@ -15,7 +15,8 @@ VISIBILITY_CFLAGS =
 LDFLAGS += -rdynamic
 FOLDER = mutate/base
 comma = ,
-all_of_fake = -Wl$(comma)--whole-archive .libs/libfake.a -Wl$(comma)--no-whole-archive
+# Tests of the fake itself are linked without the library, which parts of the fake need.
+all_of_fake = $(if $(filter $(fake_tests),$@),.libs/libfake.a,-Wl$(comma)--whole-archive .libs/libfake.a -Wl$(comma)--no-whole-archive)
 shared = mutate/base/libvc-$(if $(filter $(unit_tests),$@),device,fake).so
 archives = $(patsubst %.la,.libs/%.a,$(patsubst libfake.la,$(all_of_fake),$(patsubst libverbcall-core.la,$(shared),$(1))))
 
