@@ -158,7 +158,7 @@ configure_variant()
     esac
     # The default run's sanitized tests take less time than it takes to optimise them.
     optimised=1
-    [ "$1" != asan ] || [ -n "$long$wanted$variant" ] || optimised=0
+    [ "$1" = tests ] || [ -n "$long$wanted$variant" ] || optimised=0
     # It links hundreds of programs, in a third of the time of GNU ld.
     linker=
     ! command -v mold >/dev/null || linker=LDFLAGS=-fuse-ld=mold
