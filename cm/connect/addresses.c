@@ -67,7 +67,7 @@ addresses_check(const struct vc__target *targets, unsigned i, const char *text)
 {
     const struct vc__target *t = &targets[i];
 
-    if (i > 0 && (t->transport == NULL) != (targets[0].transport == NULL))
+    if ((t->transport == NULL) != (targets[0].transport == NULL))
         return vc__fail(VC_INVALID_ARGUMENT,
                         "target \"%.200s\": some of its addresses are of "
                         "vc://, which tries the transports itself, and some "

@@ -216,7 +216,7 @@ three_hundred_watches_hold_no_thread_of_handlers(void **state)
     stop_with_health(&f);
 }
 
-static struct vc_runtime *slow_runtime; /* NULL: calls are not slow */
+static struct vc_runtime *_Atomic slow_runtime; /* NULL: calls are not slow */
 
 static uint64_t
 handlers_left(void)
