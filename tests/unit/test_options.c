@@ -277,7 +277,7 @@ struct_try(const struct row *r, size_t size, size_t room,
 static void
 a_struct_without_a_size_is_refused_and_the_text_names_its_macro(void **state)
 {
-    static const size_t none[] = {0, 1, 7, 4097, (size_t)-8};
+    static const size_t none[] = {0, 1, sizeof(size_t) - 1, 4097, (size_t)-8};
     char words[128];
 
     (void)state;
