@@ -28,8 +28,8 @@ serve(struct sim_server *s, unsigned n, const struct vc_server_opts *opts)
 
 /* What server a decides. */
 struct decision {
-    unsigned calls;
-    const char *to; /* NULL: served here */
+    atomic_uint calls;
+    const char *_Atomic to; /* NULL: served here */
 };
 
 static unsigned
