@@ -17,7 +17,7 @@
 #define PATIENCE    10000000u /* us */
 #define LOOK_US     200u
 #define LONG_ONE_IN 8
-#define FOREVER     UINT64_C(1000000000000) /* us */
+#define FOREVER     UINT64_C(100000000000000) /* us: three years */
 #define SIZE_MAX_   ((size_t)1 << 20)
 
 atomic_uint sim_ran[SIM_TAGS];

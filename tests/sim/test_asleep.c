@@ -65,10 +65,18 @@ rig_end(struct rig *r)
 
 struct wakeups {
     uint64_t client, server;
+    uint64_t asked; /* how often one end has asked the other */
 };
 
 static uint64_t
-wakeups_of(const char *who, const struct vc_counters *from,
+asked_of(const struct vc_counters *from, const struct vc_counters *to)
+{
+    return to->keepalive_pings - from->keepalive_pings + to->keepalive_probes -
+           from->keepalive_probes;
+}
+
+static uint64_t
+wakeups_of(const char *who, unsigned seconds, const struct vc_counters *from,
            const struct vc_counters *to)
 {
     uint64_t timer = to->wakeups_timer - from->wakeups_timer;
@@ -77,14 +85,14 @@ wakeups_of(const char *who, const struct vc_counters *from,
 
     printf("# %s: in %u s %u wake-ups by a timer, %u by an event, %u told; "
            "%u pings, %u probes\n",
-           who, IDLE_S, (unsigned)timer, (unsigned)event, (unsigned)told,
+           who, seconds, (unsigned)timer, (unsigned)event, (unsigned)told,
            (unsigned)(to->keepalive_pings - from->keepalive_pings),
            (unsigned)(to->keepalive_probes - from->keepalive_probes));
     return timer + event + told;
 }
 
 static struct wakeups
-idle_wakeups(unsigned links, uint32_t keepalive_ms)
+idle_wakeups(unsigned links, uint32_t keepalive_ms, unsigned seconds)
 {
     struct vc_counters client, server, c, s;
     struct wakeups w;
@@ -93,13 +101,14 @@ idle_wakeups(unsigned links, uint32_t keepalive_ms)
     rig_begin(&r, links, keepalive_ms);
     client = counters_of(r.runtime);
     server = counters_of(r.server.runtime);
-    fake_sleep_us(IDLE_S * S);
+    fake_sleep_us(seconds * S);
     c = counters_of(r.runtime);
     s = counters_of(r.server.runtime);
     printf("# %u links, keepalive of %d ms\n", (unsigned)c.links_up,
            (int)keepalive_ms);
-    w.client = wakeups_of("client", &client, &c);
-    w.server = wakeups_of("server", &server, &s);
+    w.client = wakeups_of("client", seconds, &client, &c);
+    w.server = wakeups_of("server", seconds, &server, &s);
+    w.asked = asked_of(&client, &c) + asked_of(&server, &s);
     assert_int_equal(links, c.links_up);
     assert_int_equal(links, s.links_up);
     rig_end(&r);
@@ -113,7 +122,7 @@ many_idle_links_wake_a_process_12_times_a_second_at_most(void **state)
 
     (void)state;
     for (unsigned i = 0; i < sizeof links / sizeof links[0]; i++) {
-        struct wakeups w = idle_wakeups(links[i], 0);
+        struct wakeups w = idle_wakeups(links[i], 0, IDLE_S);
 
         assert_in_range(w.client, 1, 12 * IDLE_S);
         assert_in_range(w.server, 1, 12 * IDLE_S);
@@ -123,11 +132,21 @@ many_idle_links_wake_a_process_12_times_a_second_at_most(void **state)
 static void
 without_keepalive_idle_links_wake_nobody(void **state)
 {
-    struct wakeups w = idle_wakeups(16, VC_KEEPALIVE_OFF);
+    struct wakeups w = idle_wakeups(16, VC_KEEPALIVE_OFF, IDLE_S);
 
     (void)state;
     assert_in_range(w.client, 0, 1);
     assert_int_equal(0, w.server);
+}
+
+/* VC_KEEPALIVE_OFF is no number of milliseconds. */
+static void
+without_keepalive_nobody_asks_not_even_in_200_days(void **state)
+{
+    struct wakeups w = idle_wakeups(16, VC_KEEPALIVE_OFF, 200 * 24 * 3600);
+
+    (void)state;
+    assert_int_equal(0, w.asked);
 }
 
 #define T(name) cmocka_unit_test(name)
@@ -138,6 +157,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         T(many_idle_links_wake_a_process_12_times_a_second_at_most),
         T(without_keepalive_idle_links_wake_nobody),
+        T(without_keepalive_nobody_asks_not_even_in_200_days),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
