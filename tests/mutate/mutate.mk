@@ -10,12 +10,11 @@
 mutate_mk := $(lastword $(MAKEFILE_LIST))
 include Makefile
 
-# The programs can use all symbols of the library, and the library those of the programs.
+# The programs can use all symbols of the library, and the library those of the programs; fake_tests have no library.
 VISIBILITY_CFLAGS =
 LDFLAGS += -rdynamic
 FOLDER = mutate/base
 comma = ,
-# Tests of the fake itself are linked without the library, which parts of the fake need.
 all_of_fake = $(if $(filter $(fake_tests),$@),.libs/libfake.a,-Wl$(comma)--whole-archive .libs/libfake.a -Wl$(comma)--no-whole-archive)
 shared = mutate/base/libvc-$(if $(filter $(unit_tests),$@),device,fake).so
 archives = $(patsubst %.la,.libs/%.a,$(patsubst libfake.la,$(all_of_fake),$(patsubst libverbcall-core.la,$(shared),$(1))))
