@@ -414,7 +414,8 @@ watch_handed(struct vc__watch *w)
     vc__async_tell(a, VC__ASYNC_EV_HANDED);
 }
 
-/* drop() of the watch, by packed_put(): a packed request is freed. Any thread. */
+/* drop() of the watch, by packed_put(): a packed request is freed. Any
+ * thread. */
 static void
 watch_drop(struct vc__watch *w)
 {

@@ -36,8 +36,9 @@ bool vc__codec_measure(const struct vc_message_type *type, const void *message,
 /* Packs a message that was measured and has not changed since, into `out`,
  * which has packing->size bytes. Called when the link sends a request or a
  * reply (call_write(), reply_write()); before that for those in parts, and for
- * requests that must outlive the program's message (vc__packed_new(), reply_pack());
- * for messages of streams (message_send()); and by vc__outgoing_pack(). */
+ * requests that must outlive the program's message (vc__packed_new(),
+ * reply_pack()); for messages of streams (message_send()); and by
+ * vc__outgoing_pack(). */
 void vc__codec_pack(const struct vc_message_type *type,
                     const struct vc__packing *packing, const void *message,
                     uint8_t *out);

@@ -12,11 +12,13 @@
 
 #define SEEDS    sim_few(300u)
 #define CALLERS  3u
-#define SLEEP_US 700u /* of the handlers, which run one by one */
+#define SLEEP_US 700u   /* of the handlers, which run one by one */
+#define LONG     70000u /* bytes of a request whose memory is the runtime's */
 #define PATIENCE 60000000u
 
 struct late_caller {
     struct vc_channel *channel;
+    size_t size;
     unsigned tag;
     enum vc_status status;
     atomic_bool ended;
@@ -34,7 +36,7 @@ caller_main(void *arg)
     struct late_caller *c = arg;
 
     /* The deadline passes at about the time of the close. */
-    c->status = sim_echo(c->channel, 64, c->tag, 1, NULL);
+    c->status = sim_echo(c->channel, c->size, c->tag, 1, NULL);
     atomic_store(&c->ended, true);
     return NULL;
 }
@@ -63,15 +65,16 @@ client_main(void *arg)
     assert_int_equal(vc_channel_connect(channel, &suite_probe_service), VC_OK);
     for (unsigned i = 0; i < CALLERS; i++) {
         c->callers[i].channel = channel;
+        c->callers[i].size = c->seed % 2 == 0 ? 64 : LONG;
         c->callers[i].tag = i;
         pthread_create(&threads[i], NULL, caller_main, &c->callers[i]);
     }
     while (!all_begun(c))
         fake_sleep_us(5);
     vc_channel_close(channel);
+    vc_runtime_free(runtime);
     for (unsigned i = 0; i < CALLERS; i++)
         pthread_join(threads[i], NULL);
-    vc_runtime_free(runtime);
 }
 
 static void

@@ -87,8 +87,8 @@ vc__memory_may_have(const struct vc__account *account, size_t beside)
 
 /* --- blocks -------------------------------------------------------------- */
 
-/* For vc__store_take(): returns a new block of `size` bytes, header included; NULL
- * without memory. */
+/* For vc__store_take(): returns a new block of `size` bytes, header included;
+ * NULL without memory. */
 static struct vc__block *
 block_new(size_t size)
 {
@@ -101,8 +101,9 @@ block_new(size_t size)
     return b;
 }
 
-/* Returns a block to the system. Called when enough are kept (vc__store_give()), or
- * it was kept for long (vc__store_trim()), and by vc__store_fini(). */
+/* Returns a block to the system. Called when enough are kept
+ * (vc__store_give()), or it was kept for long (vc__store_trim()), and by
+ * vc__store_fini(). */
 static void
 block_free(struct vc__block *b)
 {
@@ -121,8 +122,8 @@ block_unlink(struct vc__store *store, struct vc__block **at)
     return b;
 }
 
-/* For vc__store_take(): returns a kept block that fits, which is kept no more; NULL
- * if there is none. */
+/* For vc__store_take(): returns a kept block that fits, which is kept no more;
+ * NULL if there is none. */
 static struct vc__block *
 kept_take(struct vc__store *store, size_t size)
 {
