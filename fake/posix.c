@@ -20,6 +20,7 @@
 #include "real.h"
 
 int __wrap_clock_gettime(clockid_t clock, struct timespec *t);
+int __wrap_clock_getres(clockid_t clock, struct timespec *t);
 int __wrap_nanosleep(const struct timespec *t, struct timespec *left);
 int __wrap_usleep(useconds_t us);
 int __wrap_sched_yield(void);
@@ -57,7 +58,7 @@ ssize_t __real_getrandom(void *data, size_t len, unsigned flags);
 
 /* --- time -------------------------------------------------------------- */
 
-/* All clocks are the same. */
+/* All clocks are the same, also the one that a kernel advances by ticks. */
 int
 __wrap_clock_gettime(clockid_t clock, struct timespec *t)
 {
@@ -67,6 +68,17 @@ __wrap_clock_gettime(clockid_t clock, struct timespec *t)
         return __real_clock_gettime(clock, t);
     t->tv_sec = (time_t)(fake__world.now / FAKE__S);
     t->tv_nsec = (long)(fake__world.now % FAKE__S);
+    return 0;
+}
+
+int
+__wrap_clock_getres(clockid_t clock, struct timespec *t)
+{
+    FAKE_CALL_SAFE("clock_getres");
+
+    if (!fake__inside())
+        return __real_clock_getres(clock, t);
+    *t = (struct timespec){0};
     return 0;
 }
 

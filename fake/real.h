@@ -30,6 +30,7 @@ int __real_pthread_create(pthread_t *t, const pthread_attr_t *attr,
 int __real_pthread_join(pthread_t t, void **result);
 int __real_pthread_mutex_unlock(pthread_mutex_t *m);
 int __real_clock_gettime(clockid_t clock, struct timespec *t);
+int __real_clock_getres(clockid_t clock, struct timespec *t);
 long __real_syscall(long number, ...);
 int __real_sched_yield(void);
 ssize_t __real_read(int fd, void *data, size_t len);

@@ -28,7 +28,7 @@
 
 struct vc__progress {
     struct vc__engine engine;
-    struct vc__spare spare; /* memory of requests */
+    struct vc__spare spare; /* memory of calls and requests */
     struct vc__cm cm;
     struct vc__pools pools;
 };

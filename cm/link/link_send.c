@@ -88,6 +88,17 @@ write_further(struct vc__send *s, uint8_t *out, uint32_t take)
     return f.body_len;
 }
 
+/* The time left of a CALL; a long one may be up to vc__rough_us() too long. For
+ * send_write(). */
+static uint32_t
+deadline_left_now(const struct vc__send *s)
+{
+    uint64_t now = vc__now_rough();
+
+    return vc__deadline_left(s->due,
+                             s->due < now + VC__FAR_US ? vc__now() : now);
+}
+
 /* Writes s->take bytes of a message, and advances s->at. A CALL gets the time
  * that is left now, unless that was just computed. For frames_write(). */
 static void
@@ -95,7 +106,7 @@ send_write(const struct vc__link *link, struct vc__send *s, uint8_t *out)
 {
     if (s->frame.type == VC__FRAME_CALL &&
         !(s->fresh && s->round == link->round))
-        s->frame.deadline = vc__deadline_left(s->due, vc__now());
+        s->frame.deadline = deadline_left_now(s);
     if (vc__send_is_long(s))
         s->at += s->at == 0 ? write_first(s, out, s->take)
                             : write_further(s, out, s->take);

@@ -24,6 +24,14 @@ vc__async_hold(struct vc_async *a)
     atomic_fetch_add_explicit(&a->holders, 1, memory_order_relaxed);
 }
 
+/* Where the memory of calls of this engine is from, for async_alloc() and
+ * vc__async_put(). */
+static struct vc__spare *
+async_spare(struct vc__engine *e)
+{
+    return &caa_container_of(e, struct vc__progress, engine)->spare;
+}
+
 void
 vc__async_put(struct vc_async *a)
 {
@@ -31,7 +39,7 @@ vc__async_put(struct vc_async *a)
         return;
     vc__handle_fini(&a->handle);
     free(a->hedge);
-    free(a);
+    vc__spare_give(async_spare(a->engine), a, sizeof *a);
 }
 
 /* The posted task has a reference, too. Acquire, release: on_told() sees what
@@ -168,7 +176,8 @@ first_due(const struct vc_async *a)
 {
     uint64_t hedge = vc__after_ms(a->attempts.began, a->hedge_ms);
 
-    return a->hedge_ms > 0 && hedge < a->attempts.due ? hedge : a->attempts.due;
+    return a->hedge_ms > 0 && hedge < a->attempts.until ? hedge
+                                                        : a->attempts.until;
 }
 
 static void async_on_timer(struct vc__timer *timer);
@@ -223,7 +232,7 @@ async_resume(struct vc_async *a)
     /* Only the first attempt has a hedge: also if it had to wait for servers,
      * or to move. */
     first = a->attempts.number - a->attempts.moved == 1;
-    async_timer_set(a, first ? first_due(a) : a->attempts.due);
+    async_timer_set(a, first ? first_due(a) : a->attempts.until);
 }
 
 /* fire() of the call's timer: the deadline, the next attempt or the hedge is
@@ -235,7 +244,7 @@ async_on_timer(struct vc__timer *timer)
 
     if (a->state == VC__ASYNC_PAUSED) {
         async_resume(a);
-    } else if (a->hedge_ms > 0 && vc__now() < a->attempts.due) {
+    } else if (a->hedge_ms > 0 && vc__now() < a->attempts.until) {
         vc__hedge_begin(a);
         async_timer_set(a, first_due(a));
     } else {
@@ -437,15 +446,16 @@ async_on_cancel(struct vc__cancelling *c)
  * vc__attempt_init() sets what is used of it, and not the text, which is most
  * of the object. */
 static struct vc_async *
-async_alloc(void (*over)(struct vc_async *a))
+async_alloc(struct vc__engine *engine, void (*over)(struct vc_async *a))
 {
-    struct vc_async *a = malloc(sizeof *a);
+    struct vc_async *a = vc__spare_take(async_spare(engine), sizeof *a);
 
     if (a == NULL) {
         vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
         return NULL;
     }
-    memset(&a->attempts, 0, sizeof *a - offsetof(struct vc_async, attempts));
+    memset(&a->handle, 0, sizeof *a - offsetof(struct vc_async, handle));
+    a->engine = engine;
     vc__handle_init(&a->handle, VC__ASYNC);
     atomic_init(&a->holders, 1);
     a->task.run = on_told;
@@ -462,7 +472,6 @@ async_prepare(struct vc_async *a, const struct vc_call_opts *opts)
 {
     struct vc__attempt *u = &a->attempt;
 
-    a->engine = &u->channel->progress->engine;
     a->hedge_ms = opts->hedge_ms;
     a->result = opts->result;
     u->metadata = opts->metadata;
@@ -489,8 +498,7 @@ async_limit(struct vc_async *a, const struct vc_call_opts *opts)
     struct vc__attempts *g = &a->attempts;
     enum vc_status status;
 
-    g->began = vc__now();
-    status = vc__attempts_begin(g, opts, g->began);
+    status = vc__attempts_begin(g, opts, a->engine->rough_us);
     if (status != VC_OK || !g->cancellable)
         return status;
     status = vc__cancelling_begin(&a->cancelling, g->canceller, g->parent,
@@ -514,7 +522,7 @@ async_make(struct vc_channel *channel, const struct vc_service *service,
 
     if (vc__hedge_check(&service->methods[method], opts->hedge_ms) != VC_OK)
         return NULL;
-    a = async_alloc(over);
+    a = async_alloc(&channel->progress->engine, over);
     if (a == NULL)
         return NULL;
     vc__attempt_init(&a->attempt, channel, service, method, request,
@@ -552,18 +560,23 @@ vc__async_new(struct vc_channel *channel, const struct vc_service *service,
     return a;
 }
 
-/* References: one for the thread that starts it, and one of the call until it
- * is over and delivered. The call may be cancelled at once, but is not
- * abandoned while it is being started. */
+/* References: the caller's becomes that of the task, and one is of the call
+ * until it is over and delivered. No other thread has the call yet. The call
+ * may be cancelled at once, but is not abandoned while it is being started. */
 void
 vc__async_start(struct vc_async *a)
 {
-    vc__async_hold(a);
+    unsigned holders = atomic_load_explicit(&a->holders, memory_order_relaxed);
+
+    atomic_store_explicit(&a->holders, holders + 1, memory_order_relaxed);
     vc__asyncs_enter(a->attempt.channel);
     if (a->attempts.cancellable)
         vc__cancelling_join(&a->cancelling);
     vc__attempt_start(&a->attempt, a->attempts.began, a->attempts.due);
-    vc__async_tell(a, VC__ASYNC_EV_STARTED);
+    if (atomic_fetch_or(&a->events, VC__ASYNC_EV_STARTED) == 0)
+        vc__engine_post(a->engine, &a->task);
+    else /* the task is posted, with a reference of its own */
+        vc__async_put(a);
 }
 
 void

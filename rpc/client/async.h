@@ -33,36 +33,13 @@ enum vc__async_state {
 struct vc_async {
     struct vc__attempt attempt;
     struct vc__call_policy policy; /* if `configured` */
-    struct vc__attempts attempts;  /* all from here on is cleared at first */
-    struct vc__engine *engine;     /* usable after the channel was closed */
-    struct vc__handle handle;
-    atomic_uint holders; /* references: the last one frees the call */
-    atomic_uint
-        events; /* VC__ASYNC_EV_*; the task is posted while any is set */
-    struct vc__task task;
-
-    /* Only for the holder of the engine. */
-    enum vc__async_state state;
-    bool
-        configured; /* the service config has an entry for the call: `policy` */
-    bool started;   /* vc__async_start() has returned, or is about to */
-    bool cancelled; /* a cancel was received */
-    unsigned heard; /* bits taken from `events` and not handled yet */
-    bool flying;    /* the attempt runs, or its end is not handled */
-    struct vc__timer timer; /* for deadline, pause, or hedge */
-    struct vc__retry_wait retry_wait;
-
-    uint32_t hedge_ms;       /* 0: no hedge, or it has begun */
-    struct vc__hedge *hedge; /* not NULL while it is under way, or if it won */
-    struct vc__attempt *won; /* when over: the attempt with error or reply */
+    struct vc__attempts attempts;
+    struct vc__engine *engine; /* usable after the channel was closed */
 
     /* Called once, on the holder, when the call is over. The channel stays
      * there until vc__async_leave(), which must follow. */
     void (*over)(struct vc_async *a);
-
-    struct vc__cancelling cancelling;     /* if cancellable, until over */
-    struct vc_interception *interception; /* of the interceptors, or NULL */
-    struct vc_result *result;             /* filled when it is over; or NULL */
+    struct vc__attempt *won; /* when over: the attempt with error or reply */
 
     struct vc__task deliver;
     vc_async_run *run; /* calls done() */
@@ -71,9 +48,32 @@ struct vc_async {
     struct vc_completions *queue;
     struct cds_list_head node; /* in queue->ended */
 
+    struct vc__retry_wait retry_wait; /* while paused */
+    struct vc__cancelling cancelling; /* if cancellable, until over */
+    struct vc_result *result;         /* filled when it is over; or NULL */
+    struct vc__watch watch;           /* of a call without a reply: one_way.c */
+    struct vc__waiter waiter; /* the same; and of one that blocks: hedge.c */
+
+    struct vc__handle handle; /* all from here on is cleared at first */
+    atomic_uint holders;      /* references: the last one frees the call */
+    atomic_uint
+        events; /* VC__ASYNC_EV_*; the task is posted while any is set */
+    struct vc__task task;
+    struct vc_interception *interception; /* of the interceptors, or NULL */
+
+    /* Only for the holder of the engine. */
+    enum vc__async_state state;
+    bool
+        configured; /* the service config has an entry for the call: `policy` */
+    bool started;   /* vc__async_start() has returned, or is about to */
+    bool cancelled; /* a cancel was received */
+    bool flying;    /* the attempt runs, or its end is not handled */
+    unsigned heard; /* bits taken from `events` and not handled yet */
+    struct vc__timer timer;  /* for deadline, pause, or hedge */
+    uint32_t hedge_ms;       /* 0: no hedge, or it has begun */
+    struct vc__hedge *hedge; /* not NULL while it is under way, or if it won */
+
     /* A call without a reply: rpc/client/one_way.c. */
-    struct vc__watch watch;
-    struct vc__waiter waiter;
     atomic_uint gone; /* the attempt that the adapter was handed; 0: none yet */
     bool handed;      /* true if there is one, for the holder: it is the last */
     bool failed;      /* the call failed before that */
@@ -112,8 +112,8 @@ struct vc_async *vc__async_new_seen(struct vc_channel *channel,
                                     const struct vc_call_opts *opts,
                                     void (*over)(struct vc_async *a));
 
-/* Starts the call, once; over() follows on the holder, perhaps before this
- * returns. The call then has a reference of its own, which over() drops, or the
+/* Starts the call, once, and drops the caller's reference; over() follows on
+ * the holder, perhaps before this returns. The call then has a reference of its own, which over() drops, or the
  * task of done(), or the thread that takes the call from its queue. */
 void vc__async_start(struct vc_async *a);
 

@@ -65,7 +65,6 @@ vc_channel_call_typed(struct vc_channel *channel,
         *call = a;
     }
     vc__async_start(a);
-    vc__async_put(a);
     return VC_OK;
 }
 

@@ -10,8 +10,8 @@
  * a hedged or one-way one. A stream uses only vc__attempts_begin() and, on the
  * thread that ends it or could not open it, vc__attempts_end().
  *
- * Called by: async.c (all), call.c (all), stream_client.c (begin, end),
- * attempts.c (in_time). */
+ * Called by: async.c (all but begin_at), call.c (the same), stream_client.c
+ * (begin, end), attempts.c (begin_at, in_time). */
 #ifndef VC_RPC_ATTEMPTS_H
 #define VC_RPC_ATTEMPTS_H
 
@@ -21,7 +21,9 @@
 #include "rpc/client/method_config.h"
 
 struct vc__attempts {
-    uint64_t due;    /* the call's deadline, by vc__now() */
+    uint64_t due;    /* the call's deadline, by vc__now(); it may be up to
+                      * vc__rough_us() too early, and `until` is not */
+    uint64_t until;  /* when the call ends if it has not yet */
     uint64_t began;  /* when the present attempt began */
     uint32_t ms;     /* the call's timeout, as the caller gave it */
     uint32_t flags;  /* VC_CALL_* */
@@ -35,14 +37,18 @@ struct vc__attempts {
     struct vc_canceller *canceller, *parent; /* or NULL */
 };
 
-/* Takes the call's limits from complete options, and references to its
- * cancellers; now is when the call begins. VC_DEADLINE_EXCEEDED or
+/* A call begins now, or up to early_us later: takes its limits from complete
+ * options, and references to its cancellers. VC_DEADLINE_EXCEEDED or
  * VC_RESOURCE_EXHAUSTED, as this thread's last error: the parent's deadline has
  * passed, or memory is short. Otherwise VC_OK, and the caller must call
- * vc__attempts_end(). */
+ * vc__attempts_end(). Called by vc__attempts_begin(), which reads the clock:
+ * roughly if the deadline is far away (rough_us: the engine's). */
+enum vc_status vc__attempts_begin_at(struct vc__attempts *a,
+                                     const struct vc_call_opts *opts,
+                                     uint64_t now, uint32_t early_us);
 enum vc_status vc__attempts_begin(struct vc__attempts *a,
                                   const struct vc_call_opts *opts,
-                                  uint64_t now);
+                                  uint32_t rough_us);
 /* Drops the references to the cancellers. Called when the call ends, or cannot
  * begin. */
 void vc__attempts_end(struct vc__attempts *a);

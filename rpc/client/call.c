@@ -81,7 +81,7 @@ blocking_attempt(struct blocking *b)
     if (b->attempts.cancellable)
         vc__cancelling_join(&b->cancelling);
     if (!vc__engine_wait(&u->channel->progress->engine, &b->waiter,
-                         b->attempts.due))
+                         b->attempts.until))
         call_expire(b);
     if (b->attempts.cancellable)
         vc__cancelling_end(&b->cancelling);
@@ -255,8 +255,8 @@ blocking_run(struct blocking *b, const struct what *w)
     struct vc_channel *channel = b->attempt.channel;
     bool begun;
 
-    b->attempts.began = vc__now();
-    if (vc__attempts_begin(&b->attempts, w->opts, b->attempts.began) != VC_OK)
+    if (vc__attempts_begin(&b->attempts, w->opts,
+                           channel->progress->engine.rough_us) != VC_OK)
         return false;
     begun = attempt_may_begin(b);
     if (begun) {

@@ -6,7 +6,6 @@
  * calls of this queue are under way on; if there are several, one after the
  * other. Any thread of the program; over_by_queue() runs on the holder, and so
  * do the functions that it calls then. The lock is the queue's. */
-#include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +30,7 @@ struct looker {
 struct vc_completions {
     struct vc__handle handle;
     struct vc_runtime *runtime;
-    pthread_mutex_t lock;
+    struct vc__lock lock;
     struct cds_list_head ended;   /* lock; of struct vc_async */
     struct cds_list_head lookers; /* lock */
     unsigned holders;             /* lock; the owner, and calls under way */
@@ -75,7 +74,7 @@ vc_completions_fd(struct vc_completions *q)
         vc__bad(q, VC__COMPLETIONS);
         return -1;
     }
-    pthread_mutex_lock(&q->lock);
+    vc__lock_take(&q->lock);
     if (q->fd < 0) {
         q->fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
         if (q->fd < 0)
@@ -86,7 +85,7 @@ vc_completions_fd(struct vc_completions *q)
             fd_raise(q);
     }
     fd = q->fd;
-    pthread_mutex_unlock(&q->lock);
+    vc__lock_give(&q->lock);
     return fd;
 }
 
@@ -106,7 +105,7 @@ vc_completions_new(struct vc_runtime *runtime, struct vc_completions **queue)
     q->runtime = runtime;
     q->fd = -1;
     q->holders = 1;
-    pthread_mutex_init(&q->lock, NULL);
+    vc__lock_init(&q->lock);
     CDS_INIT_LIST_HEAD(&q->ended);
     CDS_INIT_LIST_HEAD(&q->lookers);
     *queue = q;
@@ -120,10 +119,9 @@ completions_queue_put(struct vc_completions *q)
 {
     bool last = --q->holders == 0;
 
-    pthread_mutex_unlock(&q->lock);
+    vc__lock_give(&q->lock);
     if (!last)
         return;
-    pthread_mutex_destroy(&q->lock);
     if (q->fd >= 0)
         close(q->fd);
     free(q);
@@ -149,7 +147,7 @@ vc_completions_free(struct vc_completions *q)
     if (vc__nothing_to_free(q, VC__COMPLETIONS))
         return;
     vc__handle_fini(&q->handle);
-    pthread_mutex_lock(&q->lock);
+    vc__lock_take(&q->lock);
     q->freed = true;
     cds_list_splice(&q->ended, &ended);
     CDS_INIT_LIST_HEAD(&q->ended);
@@ -207,11 +205,11 @@ static void
 call_join(struct vc_completions *q, struct vc_async *a)
 {
     a->queue = q;
-    pthread_mutex_lock(&q->lock);
+    vc__lock_take(&q->lock);
     q->holders++;
     if (q->under_way[engine_number(q, a->engine)]++ == 0)
         lookers_move(q, a->engine);
-    pthread_mutex_unlock(&q->lock);
+    vc__lock_give(&q->lock);
 }
 
 /* over() of the call: async_finish() calls it on the holder of its engine.
@@ -224,7 +222,7 @@ over_by_queue(struct vc_async *a)
     bool freed;
 
     vc__async_leave(a);
-    pthread_mutex_lock(&q->lock);
+    vc__lock_take(&q->lock);
     q->under_way[engine_number(q, a->engine)]--;
     freed = q->freed;
     if (!freed) {
@@ -282,7 +280,6 @@ vc_channel_call_queued(struct vc_channel *channel,
     }
     call_join(queue, a);
     vc__async_start(a);
-    vc__async_put(a);
     return VC_OK;
 }
 
@@ -352,21 +349,21 @@ completions_look(struct vc_completions *q, uint64_t until)
     bool only;
 
     vc__waiter_init(&l.waiter);
-    pthread_mutex_lock(&q->lock);
+    vc__lock_take(&q->lock);
     if (!cds_list_empty(&q->ended)) {
-        pthread_mutex_unlock(&q->lock);
+        vc__lock_give(&q->lock);
         return;
     }
     l.engine = engine_choose(q, &only);
     cds_list_add_tail(&l.node, &q->lookers);
-    pthread_mutex_unlock(&q->lock);
+    vc__lock_give(&q->lock);
     if (!only)
         slice = vc__after_ms(vc__now(), SLICE_MS);
     vc__engine_wait(l.engine, &l.waiter, slice < until ? slice : until);
-    pthread_mutex_lock(&q->lock);
+    vc__lock_take(&q->lock);
     if (!l.woken)
         cds_list_del(&l.node);
-    pthread_mutex_unlock(&q->lock);
+    vc__lock_give(&q->lock);
 }
 
 /* For vc_completions_next() and ended_await(): takes the lock, and the oldest
@@ -376,9 +373,9 @@ ended_next(struct vc_completions *q)
 {
     struct vc_async *a;
 
-    pthread_mutex_lock(&q->lock);
+    vc__lock_take(&q->lock);
     a = ended_take(q);
-    pthread_mutex_unlock(&q->lock);
+    vc__lock_give(&q->lock);
     return a;
 }
 

@@ -163,6 +163,7 @@ vc__hedge_call(struct vc_channel *channel, const struct vc_service *service,
     if (a == NULL)
         return vc__error_last()->status;
     vc__channel_enter(channel);
+    vc__async_hold(a);
     vc__async_start(a);
     /* The call's deadline ends the wait. */
     vc__engine_wait(a->engine, &a->waiter, VC__FOREVER);

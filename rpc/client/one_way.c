@@ -43,6 +43,7 @@ vc__one_way(struct vc_channel *channel, const struct vc_service *service,
         return vc__error_last()->status;
     }
     vc__channel_enter(channel);
+    vc__async_hold(a);
     vc__async_start(a);
     /* The call's deadline ends the wait. */
     if (!atomic_load(&a->gone)) {

@@ -261,12 +261,12 @@ stream_client_on_cancel(struct vc__cancelling *cancelling)
 
 enum vc_status
 vc__client_stream_limit(struct vc__client_stream *c,
-                        const struct vc_call_opts *opts, uint64_t now)
+                        const struct vc_call_opts *opts)
 {
     struct vc__attempts *g = &c->attempts;
-    enum vc_status status = vc__attempts_begin(g, opts, now);
+    enum vc_status status =
+        vc__attempts_begin(g, opts, c->stream.engine->rough_us);
 
-    g->began = now;
     if (status != VC_OK || !g->cancellable)
         return status;
     status = vc__cancelling_begin(&c->cancelling, g->canceller, g->parent,

@@ -111,8 +111,7 @@ struct vc__client_stream *vc__client_stream_new(void);
  * VC_RESOURCE_EXHAUSTED, as this thread's last error, none are held, and the
  * call must not be started. */
 enum vc_status vc__client_stream_limit(struct vc__client_stream *c,
-                                       const struct vc_call_opts *opts,
-                                       uint64_t now);
+                                       const struct vc_call_opts *opts);
 
 /* Chooses a server, rather not that of the attempt before: sets c->client, and
  * c->held; puts the former one. False, with the error as this thread's last and

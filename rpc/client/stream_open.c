@@ -181,7 +181,8 @@ call_start(struct vc__client_stream *c, uint64_t now,
     vc__channel_enter(channel);
     if (held != NULL)
         vc__subchannel_hold(held);
-    c->stream.due = c->call.due = c->attempts.due;
+    c->stream.due = c->attempts.until;
+    c->call.due = c->attempts.due;
     c->stream.timeout_ms = c->attempts.ms;
     if (events != NULL)
         events_join(c, events);
@@ -220,7 +221,7 @@ stream_open_prepare(struct vc__client_stream *c,
         return vc__error_last()->status;
     /* Until there are servers, no thread adds messages to the call. */
     c->parked = c->client->pool->opts.nowhere;
-    return vc__client_stream_limit(c, opts, now);
+    return vc__client_stream_limit(c, opts);
 }
 
 /* For stream_policy_take(): the smaller of two limits; 0 is none. */

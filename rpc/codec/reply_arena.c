@@ -59,7 +59,7 @@ void
 vc__replies_init(struct vc__replies *rs)
 {
     memset(rs, 0, sizeof *rs);
-    pthread_mutex_init(&rs->lock, NULL);
+    vc__lock_init(&rs->lock);
 }
 
 /* Frees a reply that is not in stock: by vc__replies_fini(), and by
@@ -84,7 +84,6 @@ vc__replies_fini(struct vc__replies *rs)
         rs->stock = r->next;
         reply_destroy(r);
     }
-    pthread_mutex_destroy(&rs->lock);
 }
 
 /* Called by vc__reply_take() when there is no spare reply and none in stock.
@@ -114,13 +113,13 @@ stock_take(struct vc__replies *rs)
 {
     struct vc__reply *r;
 
-    pthread_mutex_lock(&rs->lock);
+    vc__lock_take(&rs->lock);
     r = rs->stock;
     if (r != NULL) {
         rs->stock = r->next;
         rs->n_stock--;
     }
-    pthread_mutex_unlock(&rs->lock);
+    vc__lock_give(&rs->lock);
     return r;
 }
 
@@ -131,14 +130,14 @@ stock_give(struct vc__replies *rs, struct vc__reply *r)
 {
     bool keep;
 
-    pthread_mutex_lock(&rs->lock);
+    vc__lock_take(&rs->lock);
     keep = rs->n_stock < STOCK_MAX;
     if (keep) {
         r->next = rs->stock;
         rs->stock = r;
         rs->n_stock++;
     }
-    pthread_mutex_unlock(&rs->lock);
+    vc__lock_give(&rs->lock);
     return keep;
 }
 

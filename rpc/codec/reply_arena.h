@@ -13,11 +13,11 @@
 #ifndef VC_RPC_REPLY_H
 #define VC_RPC_REPLY_H
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 
 #include "rpc/codec/arena.h"
+#include "transport/core/lock.h"
 
 struct vc__reply;
 
@@ -25,7 +25,7 @@ struct vc__replies {
     /* The reply given back last. A thread that makes one call after the other
      * needs no more. */
     _Atomic(struct vc__reply *) spare;
-    pthread_mutex_t lock;
+    struct vc__lock lock;
     struct vc__reply *stock; /* lock */
     unsigned n_stock;        /* lock */
 };

@@ -11,7 +11,7 @@ vc__server_due(struct vc__server_part *part, uint32_t deadline)
 {
     if (deadline == VC__DEADLINE_NONE)
         return VC__FOREVER;
-    part->overload.clock = vc__now();
+    part->overload.clock = deadline < VC__FAR_US ? vc__now() : vc__now_rough();
     return part->overload.clock + deadline;
 }
 

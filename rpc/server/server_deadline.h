@@ -18,7 +18,8 @@
 
 /* Returns the deadline, by vc__now(), from the microseconds left in a CALL;
  * VC__FOREVER: it has none. With a deadline, also stores the present time in
- * the part's overload.clock. Called when the first frame of a CALL has come, by
+ * the part's overload.clock. If it is far away, both may be up to
+ * vc__rough_us() too early. Called when the first frame of a CALL has come, by
  * call_first() (rpc/server/server_session.c), and by vc__server_arrival_begin()
  * if it comes in parts. */
 uint64_t vc__server_due(struct vc__server_part *part, uint32_t deadline);

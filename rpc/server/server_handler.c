@@ -420,8 +420,8 @@ came_after_others(struct vc_call *call)
 
     if (call->site.due != VC__FOREVER && call->site.due > o->clock)
         vc__overload_given(o, call->site.due - o->clock);
-    if (o->since != 0)
-        call->came = o->clock;
+    if (o->since != 0) /* its clock may be rough, and waits are short */
+        call->came = vc__now();
     vc__turn_await(call);
     if (!vc__timer_running(&part->no_turn))
         vc__thread_look(part);

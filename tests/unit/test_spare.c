@@ -1,8 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Memory of messages that a program sends: a large block is used again, and
- * goes back to the system a second later, whichever threads give it back. */
+ * Memory of calls, and of messages that a program sends: a block is used again,
+ * and a large one goes back to the system a second later, whichever threads give
+ * it back. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -83,23 +84,66 @@ a_large_block_is_used_again(void **state)
 }
 
 static void
-a_small_one_is_freed(void **state)
+one_that_is_not_large_is_freed(void **state)
 {
-    void *block = vc__spare_take(&spare, 1000);
+    const size_t size = VC__SPARE_CALL + 1;
+    void *block = vc__spare_take(&spare, size);
 
     (void)state;
     assert_non_null(block);
-    memset(block, 1, 1000);
-    vc__spare_give(&spare, block, 1000);
+    memset(block, 1, size);
+    vc__spare_give(&spare, block, size);
     assert_int_equal(0, kept());
     assert_null(vc__spare_take(&spare, SIZE_MAX));
+}
+
+/* Takes more blocks of this size than a stock keeps, twice. The second time the
+ * stock has those given back last: returns how many. */
+static unsigned
+blocks_from_stock(size_t size)
+{
+    static void *blocks[VC__STOCK_MAX + 2];
+    const unsigned n = VC__STOCK_MAX + 2;
+    unsigned same = 0;
+
+    for (unsigned i = 0; i < n; i++) {
+        blocks[i] = vc__spare_take(&spare, size);
+        assert_non_null(blocks[i]);
+        assert_int_equal(0, (uintptr_t)blocks[i] % VC__MEMORY_ALIGN);
+        memset(blocks[i], (int)i, size);
+    }
+    for (unsigned i = 0; i < n; i++)
+        vc__spare_give(&spare, blocks[n - 1 - i], size);
+    for (unsigned i = 2; i < n; i++) {
+        void *block = vc__spare_take(&spare, size);
+
+        same += block == blocks[i];
+        blocks[i] = block;
+    }
+    for (unsigned i = 2; i < n; i++)
+        vc__spare_give(&spare, blocks[i], size);
+    return same;
+}
+
+/* The last one given back is the first one taken, as it is in the caches. */
+static void
+a_small_one_is_used_again(void **state)
+{
+    (void)state;
+    assert_int_equal(VC__STOCK_MAX, blocks_from_stock(VC__SPARE_SHORT));
+    assert_int_equal(VC__STOCK_MAX, blocks_from_stock(VC__SPARE_CALL));
+    assert_int_equal(VC__STOCK_MAX, spare.of_short.n);
+    assert_int_equal(VC__STOCK_MAX, spare.of_call.n);
+    assert_int_equal(0, kept());
 }
 
 static void *
 use(void *arg)
 {
+    const size_t sizes[] = {16, VC__SPARE_SHORT, VC__SPARE_CALL};
+
     for (unsigned i = 0; i < ROUNDS; i++) {
-        size_t size = MIB / 16 * (1 + i % 8);
+        size_t size = i % 4 < 3 ? sizes[i % 4] : MIB / 16 * (1 + i % 8);
         unsigned char *block = vc__spare_take(&spare, size);
 
         assert_non_null(block);
@@ -133,7 +177,9 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_large_block_is_used_again, open_spare,
                                         close_spare),
-        cmocka_unit_test_setup_teardown(a_small_one_is_freed, open_spare,
+        cmocka_unit_test_setup_teardown(one_that_is_not_large_is_freed,
+                                        open_spare, close_spare),
+        cmocka_unit_test_setup_teardown(a_small_one_is_used_again, open_spare,
                                         close_spare),
         cmocka_unit_test_setup_teardown(what_is_kept_goes_after_a_second,
                                         open_spare, close_spare),

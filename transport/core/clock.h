@@ -3,8 +3,10 @@
  *
  * The clock of timers and waits, in microseconds. Any thread, under any lock.
  *
- * Called by: rpc/runtime_loop.c (ms_left), engine.c (ms_left), many files (now,
- * after_ms, due). */
+ * Called by: rpc/runtime_loop.c (ms_left), engine.c (ms_left), engine_open.c
+ * (rough_us), rpc/client/attempts.c (now_rough), rpc/server/server_deadline.c
+ * (now_rough), cm/link/link_send.c (now_rough), many files (now, after_ms,
+ * due). */
 #ifndef VC_TRANSPORT_CLOCK_H
 #define VC_TRANSPORT_CLOCK_H
 
@@ -23,6 +25,33 @@ vc__now(void)
 
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (uint64_t)t.tv_sec * 1000000u + (uint64_t)t.tv_nsec / 1000u;
+}
+
+/* The clock at one of the kernel's last ticks (CLOCK_MONOTONIC_COARSE of
+ * clock_gettime(2)), which is read in a fifth of the time: up to vc__rough_us()
+ * late. For deadlines that are at least VC__FAR_US away: when a call begins,
+ * waits to be sent, or comes. */
+static inline uint64_t
+vc__now_rough(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
+    return (uint64_t)t.tv_sec * 1000000u + (uint64_t)t.tv_nsec / 1000u;
+}
+
+#define VC__FAR_US 5000000u
+
+/* Three ticks: 3 to 30 ms. The kernel counts whole ticks, each when the next
+ * one comes, so two were measured; the third is for a tick that comes late.
+ * Called by vc__engine_init(). */
+static inline uint32_t
+vc__rough_us(void)
+{
+    struct timespec tick = {.tv_nsec = 10000000};
+
+    clock_getres(CLOCK_MONOTONIC_COARSE, &tick);
+    return (uint32_t)(((uint64_t)tick.tv_nsec * 3 + 999) / 1000u);
 }
 
 /* Timer slack: the kernel may let a thread sleep for so many microseconds

@@ -78,7 +78,7 @@ engine_take_inbox(struct vc__engine *e)
     if (!atomic_load_explicit(&e->has_inbox, memory_order_relaxed))
         return false;
     e->traffic = true;
-    pthread_mutex_lock(&e->inbox_lock);
+    vc__lock_take(&e->inbox_lock);
     atomic_store(&e->has_inbox, false);
     if (!cds_list_empty(&e->inbox)) {
         e->inbox.prev->next = &e->tasks;
@@ -87,7 +87,7 @@ engine_take_inbox(struct vc__engine *e)
         e->tasks.prev = e->inbox.prev;
         CDS_INIT_LIST_HEAD(&e->inbox);
     }
-    pthread_mutex_unlock(&e->inbox_lock);
+    vc__lock_give(&e->inbox_lock);
     return true;
 }
 

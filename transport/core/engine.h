@@ -43,6 +43,7 @@
 #include "transport/core/clock.h"
 #include "transport/core/counts.h"
 #include "transport/core/crew.h"
+#include "transport/core/lock.h"
 #include "transport/core/spin.h"
 #include "transport/core/timer.h"
 #include "transport/core/token.h"
@@ -96,7 +97,7 @@ struct vc__engine {
 
     /* Posted tasks, under `inbox_lock`; has_inbox and asleep make the common
      * case free of locks and system calls. */
-    pthread_mutex_t inbox_lock;
+    struct vc__lock inbox_lock;
     struct cds_list_head inbox;
     atomic_bool has_inbox;
     atomic_bool asleep;
@@ -108,6 +109,7 @@ struct vc__engine {
     struct cds_list_head tasks;    /* posted, or deferred by the holder */
     struct cds_list_head handlers; /* run while the holder is in no handler */
     struct vc__timers timers;
+    uint32_t rough_us; /* what vc__now_rough() may be late; constant */
     /* For an engine that the program watches: its timers as a descriptor, and
      * when that fires; the program's epoll, and whether that must be armed
      * again because it may have reported the engine. */

@@ -85,8 +85,9 @@ vc__engine_init(struct vc__engine *e, uint32_t spin_max_us)
         epoll_ctl(e->epoll_fd, EPOLL_CTL_ADD, e->wake_fd, &event) != 0)
         goto out_wake;
     vc__token_init(&e->token);
-    pthread_mutex_init(&e->inbox_lock, NULL);
+    vc__lock_init(&e->inbox_lock);
     vc__ledger_init(&e->ledger);
+    e->rough_us = vc__rough_us();
     return 0;
 out_wake:
     err = errno;
@@ -103,7 +104,6 @@ vc__engine_fini(struct vc__engine *e)
     vc__invariant(cds_list_empty(&e->tasks) && cds_list_empty(&e->inbox) &&
                   cds_list_empty(&e->handlers));
     vc__ledger_fini(&e->ledger);
-    pthread_mutex_destroy(&e->inbox_lock);
     vc__token_fini(&e->token);
     if (e->alarm_source.fd >= 0)
         close(e->alarm_source.fd);

@@ -33,9 +33,9 @@ vc__engine_stir(struct vc__engine *e)
 void
 vc__engine_post(struct vc__engine *e, struct vc__task *task)
 {
-    pthread_mutex_lock(&e->inbox_lock);
+    vc__lock_take(&e->inbox_lock);
     cds_list_add_tail(&task->node, &e->inbox);
-    pthread_mutex_unlock(&e->inbox_lock);
+    vc__lock_give(&e->inbox_lock);
     vc__engine_stir(e);
 }
 

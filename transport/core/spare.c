@@ -46,6 +46,8 @@ void
 vc__spare_init(struct vc__spare *s, struct vc__engine *engine)
 {
     s->engine = engine;
+    vc__stock_init(&s->of_short, VC__SPARE_SHORT);
+    vc__stock_init(&s->of_call, VC__SPARE_CALL);
     vc__store_init(&s->store, NO_LIMIT, false);
     atomic_init(&s->watched, false);
     s->watch.run = spare_watch;
@@ -54,19 +56,38 @@ vc__spare_init(struct vc__spare *s, struct vc__engine *engine)
 void
 vc__spare_fini(struct vc__spare *s)
 {
+    vc__stock_fini(&s->of_short);
+    vc__stock_fini(&s->of_call);
     vc__store_fini(&s->store);
+}
+
+/* The stock of blocks for this size, or NULL: such ones are in the store. For
+ * take and give. */
+static inline struct vc__stock *
+stock_of(struct vc__spare *s, size_t size)
+{
+    if (size <= VC__SPARE_SHORT)
+        return &s->of_short;
+    return size <= VC__SPARE_CALL ? &s->of_call : NULL;
 }
 
 void *
 vc__spare_take(struct vc__spare *s, size_t size)
 {
-    return vc__store_take(&s->store, size);
+    struct vc__stock *stock = stock_of(s, size);
+
+    return stock != NULL ? vc__stock_take(stock)
+                         : vc__store_take(&s->store, size);
 }
 
 void
 vc__spare_give(struct vc__spare *s, void *memory, size_t size)
 {
-    if (vc__store_give(&s->store, memory, size) &&
-        !atomic_exchange(&s->watched, true))
+    struct vc__stock *stock = stock_of(s, size);
+
+    if (stock != NULL)
+        vc__stock_give(stock, memory);
+    else if (vc__store_give(&s->store, memory, size) &&
+             !atomic_exchange(&s->watched, true))
         vc__engine_post(s->engine, &s->watch);
 }
