@@ -144,7 +144,7 @@ struct vc__link {
     struct vc__link_keepalive keepalive;
     struct vc__send ping, answer; /* of keepalive */
 
-    struct vc__lock lock;
+    struct vc__lock lock;         /* see vc__link_lock() */
     bool open;                    /* lock: true while messages may be sent */
     bool ill;                     /* lock: true once `broken` is posted */
     struct vc__credit credit;     /* lock; see transport/wire/credit.h */
@@ -211,6 +211,14 @@ void vc__link_append(struct vc__link *link, struct vc__send *s);
  * link stays alive: the holder, or one that calls vc__link_push_held(). */
 void vc__link_push(struct vc__link *link);
 
+/* As vc__link_append(); but if the link's lock is free, the message goes into
+ * the schedule itself, and true is returned: then the caller has that lock, and
+ * must call vc__link_push_entered() soon; no other function of the link before.
+ * Threads as vc__link_append(). */
+bool vc__link_enter(struct vc__link *link, struct vc__send *s);
+/* Sends, and leaves the lock. Threads as vc__link_push(). */
+void vc__link_push_entered(struct vc__link *link);
+
 /* For callers that append under a lock and push without it: keeps the link
  * alive until vc__link_push_held(). Any thread, under that lock. */
 static inline void
@@ -220,10 +228,11 @@ vc__link_hold(struct vc__link *link)
     atomic_fetch_add_explicit(&link->pushers, 1, memory_order_relaxed);
 }
 
-/* Pushes, and drops the hold; the last one after the end of the link has it
- * freed. Called by client.c of cm/pool after it has left that lock. Any thread,
- * without the lock. */
-void vc__link_push_held(struct vc__link *link);
+/* Pushes, or sends if `entered`: vc__link_enter() has returned true. Then drops
+ * the hold; the last one after the end of the link has it freed. Called by
+ * client.c of cm/pool after it has left that lock. Any thread, without the
+ * link's lock, unless `entered`. */
+void vc__link_push_held(struct vc__link *link, bool entered);
 
 /* Appends and pushes. The holder of the engine, before ops->down(). */
 void vc__link_send(struct vc__link *link, struct vc__send *s);
@@ -332,6 +341,15 @@ void vc__link_arrivals_take(struct vc__link *link);
 /* Under the link's lock: the link no longer uses this message. Calls done() if
  * there is one. Called when a message is acknowledged, lost, or taken back. */
 void vc__link_send_end(struct vc__send *s, enum vc__send_end end);
+/* Takes the link's lock. Only the holder uses the link of a server, which needs
+ * none. Called by the files of the link. */
+static inline void
+vc__link_lock(struct vc__link *link)
+{
+    if (link->active)
+        vc__lock_take(&link->lock);
+}
+
 /* Unlocks the link's lock, then pushes what was appended meanwhile. Called by
  * the files of the link. */
 void vc__link_unlock(struct vc__link *link);

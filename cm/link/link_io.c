@@ -80,7 +80,7 @@ packet_arrived(struct vc__link *link, const struct vc__credit_word *word)
 {
     bool good;
 
-    vc__lock_take(&link->lock);
+    vc__link_lock(link);
     good = vc__credit_arrived(&link->credit, word);
     if (!good) {
         vc__link_breach(link, vc__credit_breach(&link->credit, word));
@@ -103,7 +103,7 @@ packet_handled(struct vc__link *link)
 {
     vc__credit_handled(&link->credit);
     if (vc__credit_is_due(&link->credit)) {
-        vc__lock_take(&link->lock);
+        vc__link_lock(link);
         vc__link_flush(link);
         vc__link_unlock(link);
     } else {
@@ -218,7 +218,7 @@ vc__link_on_writable(struct vc__wire *w, uint32_t ticket)
 {
     struct vc__link *link = vc__link_of(w);
 
-    vc__lock_take(&link->lock);
+    vc__link_lock(link);
     w->transport->retire(w, ticket);
     vc__link_flush(link);
     vc__link_unlock(link);
@@ -244,10 +244,10 @@ vc__link_prepare(struct vc__link *link)
 void
 vc__link_open_io(struct vc__link *link, uint32_t peer_credits)
 {
-    vc__lock_take(&link->lock);
+    vc__link_lock(link);
     vc__credit_init(&link->credit, link->wire->promised, peer_credits);
     link->open = true;
-    vc__lock_give(&link->lock);
+    vc__link_unlock(link);
 }
 
 void
@@ -255,7 +255,7 @@ vc__link_close_io(struct vc__link *link)
 {
     struct vc__send *s, *next;
 
-    vc__lock_take(&link->lock);
+    vc__link_lock(link);
     link->open = false;
     vc__link_arrivals_take(link);
     while ((s = vc__schedule_clear(&link->schedule)) != NULL)

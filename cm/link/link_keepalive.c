@@ -98,7 +98,7 @@ vc__link_greet(struct vc__link *link)
 {
     bool mute;
 
-    vc__lock_take(&link->lock);
+    vc__link_lock(link);
     mute = link->open && link->credit.tx_next == 0 &&
            vc__schedule_is_empty(&link->schedule);
     vc__link_unlock(link);
@@ -143,7 +143,7 @@ probe_send(struct vc__link *link)
 {
     int err;
 
-    vc__lock_take(&link->lock);
+    vc__link_lock(link);
     err = probe_post(link);
     vc__link_unlock(link);
     if (err != 0)
@@ -218,7 +218,7 @@ news_of(struct vc__link *link)
 
     n.busy = link->ops->busy != NULL && link->ops->busy(link);
     if (k->state.probe_out) {
-        vc__lock_take(&link->lock);
+        vc__link_lock(link);
         n.proven = t->proven == NULL || t->proven(link->wire, k->probed);
         vc__link_unlock(link);
     }

@@ -419,12 +419,22 @@ vc__link_flush(struct vc__link *link)
     return took;
 }
 
+/* Takes the lock if it is free, or needed by nobody else: true. For
+ * vc__link_enter(), vc__link_push() and vc__link_send(). */
+static bool
+link_lock_try(struct vc__link *link)
+{
+    return !link->active || vc__lock_try(&link->lock);
+}
+
 /* Unlocks. Returns true if messages were appended meanwhile: threads that did
  * not get the lock have returned, so this thread must send them. For
  * vc__link_unlock() and vc__link_push(). */
 static bool
 link_send_leave(struct vc__link *link)
 {
+    if (!link->active)
+        return false;
     /* Fenced: the unlock is visible before the queue is read. */
     vc__lock_give_fenced(&link->lock);
     return !arrivals_none(link);
@@ -446,7 +456,7 @@ vc__link_push(struct vc__link *link)
     bool took, more;
 
     do {
-        if (!vc__lock_try(&link->lock))
+        if (!link_lock_try(link))
             return;
         took = vc__link_flush(link);
         more = link_send_leave(link);
@@ -491,10 +501,34 @@ vc__link_append(struct vc__link *link, struct vc__send *s)
     arrival_add(link, s);
 }
 
-void
-vc__link_push_held(struct vc__link *link)
+/* Messages that were appended before go first. */
+bool
+vc__link_enter(struct vc__link *link, struct vc__send *s)
 {
-    vc__link_push(link);
+    send_begin(s);
+    if (!link_lock_try(link)) {
+        arrival_add(link, s);
+        return false;
+    }
+    arrivals_take(link);
+    arrival_put(link, s);
+    return true;
+}
+
+void
+vc__link_push_entered(struct vc__link *link)
+{
+    queue_flush(link);
+    vc__link_unlock(link);
+}
+
+void
+vc__link_push_held(struct vc__link *link, bool entered)
+{
+    if (entered)
+        vc__link_push_entered(link);
+    else
+        vc__link_push(link);
     /* Release: the link ends after everything done here. */
     if (atomic_fetch_sub_explicit(&link->pushers, 1, memory_order_acq_rel) ==
         (VC__LINK_REAPED | 1))
@@ -506,16 +540,10 @@ vc__link_push_held(struct vc__link *link)
 void
 vc__link_send(struct vc__link *link, struct vc__send *s)
 {
-    send_begin(s);
-    if (!vc__lock_try(&link->lock)) {
-        arrival_add(link, s);
+    if (vc__link_enter(link, s))
+        vc__link_push_entered(link);
+    else
         vc__link_push(link);
-        return;
-    }
-    arrivals_take(link);
-    arrival_put(link, s);
-    queue_flush(link);
-    vc__link_unlock(link);
 }
 
 bool
@@ -526,7 +554,7 @@ vc__link_is_heard(struct vc__link *link)
 
     if (t->heard == NULL)
         return true;
-    vc__lock_take(&link->lock);
+    vc__link_lock(link);
     heard = !link->open || t->heard(link->wire);
     vc__link_unlock(link);
     return heard;
@@ -540,7 +568,7 @@ take_back(struct vc__link *link, struct vc__send *s, bool begun)
 {
     bool back;
 
-    vc__lock_take(&link->lock);
+    vc__link_lock(link);
     vc__link_arrivals_take(link);
     back = s->place == VC__SEND_QUEUED && (begun || !atomic_load(&s->gone));
     if (back) {
@@ -571,7 +599,7 @@ vc__link_cut(struct vc__link *link, struct vc__send *s)
 void
 vc__link_withdraw(struct vc__link *link, struct vc__send *s)
 {
-    vc__lock_take(&link->lock);
+    vc__link_lock(link);
     vc__link_arrivals_take(link);
     if (s->place == VC__SEND_QUEUED) {
         vc__schedule_remove(s);
@@ -589,7 +617,7 @@ vc__link_drop(struct vc__link *link, struct vc__flow *flow)
     struct vc__send *s;
     bool open = false;
 
-    vc__lock_take(&link->lock);
+    vc__link_lock(link);
     vc__link_arrivals_take(link);
     while ((s = vc__flow_any(flow)) != NULL) {
         open |= s->frame.type == VC__FRAME_OPEN;

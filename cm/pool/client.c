@@ -98,15 +98,16 @@ link_need(struct vc__session *s)
 
 /* Called by vc__client_launch() and client_request_take(): appends a request to
  * its link, or returns why it cannot be sent now. LAUNCH_GONE: the caller
- * pushes the link. Has another link made if this one is busy. */
+ * pushes the link. Has another link made if this one is busy. entered: as for
+ * vc__session_launch(). */
 static enum launch
-client_launch(struct vc__client *c, struct vc__request *r)
+client_launch(struct vc__client *c, struct vc__request *r, bool *entered)
 {
     enum launch got = session_need(c);
 
     if (got == LAUNCH_GONE)
         got = link_need(c->session);
-    if (got == LAUNCH_GONE && !vc__session_launch(c->session, r))
+    if (got == LAUNCH_GONE && !vc__session_launch(c->session, r, entered))
         got = LAUNCH_WAIT;
     if (got == LAUNCH_GONE && c->session->link->n_busy >= VC__LINK_BUSY)
         vc__pool_grow(c->pool);
@@ -126,7 +127,7 @@ vc__client_launch(struct vc__client *c)
             return;
         cds_list_del(&r->node);
         r->send->fresh = false;
-        got = client_launch(c, r);
+        got = client_launch(c, r, NULL);
         if (got == LAUNCH_WAIT) {
             cds_list_add(&r->node, &c->waiting);
             return;
@@ -164,10 +165,11 @@ held_take(const struct vc__client *c, struct vc__error *error)
 }
 
 /* For vc__client_start(): sends or queues a new request. Returns false with
- * *error if it cannot be accepted. */
+ * *error if it cannot be accepted. *entered: true if this thread has the lock of
+ * the session's link. */
 static bool
 client_request_take(struct vc__client *c, struct vc__request *r,
-                    struct vc__error *error)
+                    struct vc__error *error, bool *entered)
 {
     enum launch got = LAUNCH_WAIT;
 
@@ -177,7 +179,7 @@ client_request_take(struct vc__client *c, struct vc__request *r,
         if (!held_take(c, error))
             return false;
     } else if (cds_list_empty(&c->waiting)) {
-        got = client_launch(c, r);
+        got = client_launch(c, r, entered);
     }
     if (got == LAUNCH_FULL)
         return fail_with(
@@ -228,10 +230,10 @@ vc__client_start(struct vc__client *c, struct vc__request *r)
 {
     struct vc__link *link;
     struct vc__error error;
-    bool good;
+    bool good, entered = false;
 
     vc__lock_take(&c->pool->lock);
-    good = client_request_take(c, r, &error);
+    good = client_request_take(c, r, &error, &entered);
     if (!good)
         r->state = VC__REQUEST_COMPLETING;
     start_count(c->pool, r);
@@ -240,7 +242,7 @@ vc__client_start(struct vc__client *c, struct vc__request *r)
     link = link_hold(c->session);
     vc__lock_give(&c->pool->lock);
     if (link != NULL)
-        vc__link_push_held(link);
+        vc__link_push_held(link, entered);
     if (!good)
         r->failed(r, &error);
 }
@@ -296,7 +298,7 @@ vc__client_add(struct vc__client *c, struct vc__request *r,
     }
     vc__lock_give(&c->pool->lock);
     if (link != NULL)
-        vc__link_push_held(link);
+        vc__link_push_held(link, false);
     return good;
 }
 
@@ -331,9 +333,9 @@ vc__client_abandon(struct vc__client *c, struct vc__request *r,
     vc__pool_refuse_soon(c->pool);
     vc__lock_give(&c->pool->lock);
     if (cancel != NULL)
-        vc__link_push_held(cancel);
+        vc__link_push_held(cancel, false);
     if (link != NULL)
-        vc__link_push_held(link);
+        vc__link_push_held(link, false);
     return mine;
 }
 
@@ -431,7 +433,7 @@ sessions_close(struct vc__client *c)
             continue;
         vc__link_hold(link);
         vc__lock_give(&c->pool->lock);
-        vc__link_push_held(link);
+        vc__link_push_held(link, false);
         vc__lock_take(&c->pool->lock);
     }
 }

@@ -449,7 +449,7 @@ queued_add(struct vc__session *s, struct vc__request *r)
 }
 
 bool
-vc__session_launch(struct vc__session *s, struct vc__request *r)
+vc__session_launch(struct vc__session *s, struct vc__request *r, bool *entered)
 {
     uint16_t slot = is_over_quota(s, r) ? NO_SLOT : slot_take(s);
 
@@ -466,7 +466,11 @@ vc__session_launch(struct vc__session *s, struct vc__request *r)
     s->bytes += r->send->frame.body_len;
     r->state = VC__REQUEST_SENT;
     busy_more(s);
-    session_append(s, r->send);
+    r->send->flow = &s->flow;
+    if (entered != NULL && r->message == NULL)
+        *entered = vc__link_enter(&s->link->link, r->send);
+    else
+        vc__link_append(&s->link->link, r->send);
     if (r->message != NULL)
         queued_add(s, r);
     return true;

@@ -172,9 +172,11 @@ bool vc__session_bind(struct vc__session *s, struct vc__pool_link *pl);
 void vc__session_unbind(struct vc__session *s);
 
 /* Sends a request. The session is bound; the caller pushes the link. Returns
- * false if no slot is free, or its client's quota does not allow it now. Called
- * by client_launch(). */
-bool vc__session_launch(struct vc__session *s, struct vc__request *r);
+ * false if no slot is free, or its client's quota does not allow it now.
+ * *entered, unless entered is NULL: what vc__link_enter() has returned; not
+ * changed if that was not called. Called by client_launch(). */
+bool vc__session_launch(struct vc__session *s, struct vc__request *r,
+                        bool *entered);
 
 /* Sends one more message of a stream that was launched. The session is bound;
  * the caller pushes the link. Called by vc__client_add(), and when the stream
