@@ -78,6 +78,7 @@ note(struct vc_call *call)
     const void *value = vc_call_metadata_find(call, VC_METADATA_PRIORITY, &len);
 
     assert_true(len < sizeof seen.priority);
+    assert_int_equal(0, atomic_load(&seen.noted)); /* the last one was read */
     memset(seen.priority, 0, sizeof seen.priority);
     if (value != NULL)
         memcpy(seen.priority, value, len);

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <verbcall/async.h>
 #include <verbcall/counters.h>
 
 /* Calls of each long run, unless $VC_TEST_CALLS sets another number: a
@@ -461,21 +462,26 @@ more_callers_than_slots_wait_for_their_turn(void **state)
 
 /* --- channels ---------------------------------------------------------- */
 
-/* Calls at a time, on one connection, that are too many for it. */
+/* Calls at a time, on one connection, that are too many for it: this thread sees
+ * no reply before it has made them all. */
 static void
 calls_at_a_time(struct fixture *f)
 {
-    struct load loads[40];
+    Suite__SleepRequest request = SUITE__SLEEP_REQUEST__INIT;
+    struct vc_completions *queue;
+    struct vc_completion end;
 
+    request.milliseconds = 2;
+    assert_status(VC_OK, vc_completions_new(f->runtime, &queue));
+    for (unsigned i = 0; i < 40; i++)
+        assert_status(VC_OK, suite_probe_sleep_queued(f->channel, &request,
+                                                      NULL, queue, NULL, NULL));
     for (unsigned i = 0; i < 40; i++) {
-        loads[i] = (struct load){.channel = f->channel};
-        assert_int_equal(
-            0, pthread_create(&loads[i].thread, NULL, sleep_once, &loads[i]));
+        assert_status(VC_OK, vc_completions_next(queue, 20000, &end));
+        assert_status(VC_OK, end.status);
+        vc_message_free(end.reply);
     }
-    for (unsigned i = 0; i < 40; i++) {
-        pthread_join(loads[i].thread, NULL);
-        assert_int_equal(1, loads[i].good);
-    }
+    vc_completions_free(queue);
 }
 
 static uint64_t
