@@ -3,7 +3,7 @@
  *
  * An engine without work sleeps. A timer and the completions that its work
  * causes are no reason to poll, and do not predict the next request. Traffic is
- * such a reason, and does predict it. The clock and epoll are simulated,
+ * such a reason, and does predict it, also for a caller that blocks. The clock and epoll are simulated,
  * because those of the machine may be delayed. */
 #include <sched.h>
 #include <setjmp.h>
@@ -36,6 +36,7 @@ struct bench {
     unsigned ticks, polls;
     bool completed; /* by the tick; the source will find it */
     bool traffic;   /* the source finds a request instead */
+    bool replies;   /* which is the reply that the waiter awaits */
     bool asks;      /* the tick sends a PING, ... */
     unsigned after; /* ... answered after so many polls; 0: never */
     unsigned since; /* polls since the PING */
@@ -62,6 +63,8 @@ source_poll(struct vc__source *s)
     b->completed = false;
     if (found && b->traffic)
         b->engine.traffic = true;
+    if (found && b->replies)
+        vc__waiter_done(&b->waiter);
     return found + answer_comes(b);
 }
 
@@ -173,6 +176,41 @@ requests_are_a_reason_to_poll(void **state)
     assert_in_range(b->polls, 10 * TICKS * POLLS_A_TICK, UINT32_MAX);
 }
 
+static void
+reply_comes(struct vc__timer *t)
+{
+    source_notify(caa_container_of(t, struct bench, timer));
+}
+
+/* Waits for a reply that comes so much later. Returns how often the engine was
+ * polled. */
+static unsigned
+polls_for_reply(struct bench *b, uint64_t us)
+{
+    b->polls = 0;
+    vc__waiter_init(&b->waiter);
+    assert_true(vc__timer_start(&b->engine.timers, &b->timer, vc__now() + us,
+                                reply_comes));
+    assert_true(vc__engine_wait(&b->engine, &b->waiter, VC__FOREVER));
+    return b->polls;
+}
+
+/* A caller that blocks returns as soon as its reply is there, so the engine
+ * looks no more whether there was traffic. */
+static void
+what_ends_a_wait_tells_how_long_to_poll_the_next_time(void **state)
+{
+    struct bench *b = *state;
+    const uint64_t late_us = 10 * VC__SPIN_SOON * VC__WAKEUP_MAX_US;
+    unsigned polls = 0;
+
+    b->traffic = b->replies = true;
+    for (unsigned i = 0; i < 2 * VC__SPIN_VAIN; i++)
+        polls = polls_for_reply(b, late_us);
+    /* Those before the clock is read; thousands while it polls for long. */
+    assert_in_range(polls, 1, 10 * POLLS_A_TICK);
+}
+
 /* An answer that comes within the expected time is found by polling, so it ends
  * no sleep. */
 static void
@@ -256,6 +294,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         T(what_timers_do_is_no_traffic),
         T(requests_are_a_reason_to_poll),
+        T(what_ends_a_wait_tells_how_long_to_poll_the_next_time),
         T(answers_to_pings_are_polled_for),
         T(a_peer_that_does_not_answer_lets_the_engine_sleep),
         T(each_wake_up_is_counted_by_its_cause),

@@ -307,6 +307,7 @@ engine_tick(struct vc__engine *e)
 {
     uint64_t now = vc__now();
 
+    e->ticked = now;
     engine_run_timers(e, now);
     if (now - looked_at(e) >=
         (e->awaiting_wires + e->cold_wires > 0 ? LOOK_WIRES_US : LOOK_EVERY_US))
@@ -360,8 +361,9 @@ engine_park(struct vc__engine *e)
         vc__engine_kick(e);
 }
 
-/* For engine_hopes(): traffic has come, found by polling or after a sleep; or a
- * wait begins (`waits`), which says nothing about the peer. */
+/* For engine_hopes() and engine_advance(): traffic has come, found by polling or
+ * after a sleep; or a wait begins (`waits`), which says nothing about the
+ * peer. */
 static void
 engine_note_traffic(struct vc__engine *e, uint64_t now)
 {
@@ -458,6 +460,10 @@ engine_advance(struct vc__engine *e, struct vc__waiter *w, uint64_t until)
             vc__now() >= until)
             break;
     }
+    /* What ended a long wait came soon after the last tick. A wait without one
+     * was short: nothing new. */
+    if (e->traffic && !e->waits)
+        engine_note_traffic(e, e->ticked);
     return true;
 }
 

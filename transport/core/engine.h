@@ -143,6 +143,7 @@ struct vc__engine {
     struct vc__spin spin;
     bool waits;           /* a caller began to wait since traffic was noted */
     uint64_t quiet, woke; /* start of the time without traffic; last wake-up */
+    uint64_t ticked;      /* the last tick, by which waits are measured */
     atomic_ullong kicked; /* when another thread last woke the engine */
     struct vc__ledger ledger; /* counters; counts.h says who writes them */
     struct vc__log *log;      /* of its runtime; NULL: none */
