@@ -265,6 +265,7 @@ vc__link_ping(struct vc__link *link, const struct vc__frame *f)
         vc__link_trust(link);
     if (f->flags & VC__FRAME_ANSWER)
         return link_keepalive_answer_take(link, f->sequence);
+    link->engine->pings++;
     ping_send(link, &link->answer, VC__FRAME_ANSWER, f->sequence);
     return true;
 }

@@ -40,6 +40,8 @@ struct bench {
     bool asks;      /* the tick sends a PING, ... */
     unsigned after; /* ... answered after so many polls; 0: never */
     unsigned since; /* polls since the PING */
+    unsigned burst; /* PINGs of peers with each tick, ... */
+    unsigned left;  /* ... of which so many are still to come */
 };
 
 /* Simulates the peer's answer. True when it arrives in this poll. */
@@ -50,6 +52,17 @@ answer_comes(struct bench *b)
 
     if (comes)
         b->engine.awaiting_answers--;
+    return comes;
+}
+
+/* Simulates PINGs of many peers, one in each third poll. True when one comes. */
+static bool
+ping_comes(struct bench *b)
+{
+    bool comes = b->left > 0 && ++b->since % 3 == 0;
+
+    b->left -= comes;
+    b->engine.pings += comes;
     return comes;
 }
 
@@ -65,13 +78,32 @@ source_poll(struct vc__source *s)
         b->engine.traffic = true;
     if (found && b->replies)
         vc__waiter_done(&b->waiter);
-    return found + answer_comes(b);
+    return found + answer_comes(b) + ping_comes(b);
 }
 
 static void
+source_raise(struct bench *b)
+{
+    uint64_t one = 1;
+
+    assert_int_equal(sizeof one, write(b->source.fd, &one, sizeof one));
+}
+
+static void
+source_notify(struct bench *b)
+{
+    b->completed = true;
+    source_raise(b);
+}
+
+/* A PING that is to come ends the sleep. */
+static void
 source_arm(struct vc__source *s)
 {
-    (void)s;
+    struct bench *b = caa_container_of(s, struct bench, source);
+
+    if (b->left > 0)
+        source_raise(b);
 }
 
 static void
@@ -82,15 +114,6 @@ source_ready(struct vc__source *s)
     assert_int_equal(sizeof count, read(s->fd, &count, sizeof count));
 }
 
-static void
-source_notify(struct bench *b)
-{
-    uint64_t one = 1;
-
-    b->completed = true;
-    assert_int_equal(sizeof one, write(b->source.fd, &one, sizeof one));
-}
-
 /* The last tick completes the waiter. */
 static void
 tick(struct vc__timer *t)
@@ -99,7 +122,9 @@ tick(struct vc__timer *t)
 
     if (b->ticks == 0)
         b->polls = 0; /* those were for the waiter */
-    if (b->asks) {
+    if (b->burst > 0) {
+        b->left += b->burst;
+    } else if (b->asks) {
         b->engine.awaiting_answers++;
         b->since = 0;
     } else {
@@ -227,6 +252,18 @@ answers_to_pings_are_polled_for(void **state)
     assert_int_equal(0, count_of(b, VC__COUNT_wakeups_event));
 }
 
+/* Many peers that ask at about the same time wake the engine once. */
+static void
+further_pings_of_peers_are_polled_for(void **state)
+{
+    struct bench *b = *state;
+
+    b->burst = 20;
+    ticks_run(b);
+    assert_in_range(count_of(b, VC__COUNT_wakeups_event), 0, 2 * TICKS);
+    assert_in_range(b->engine.pings, (TICKS - 1) * b->burst, UINT32_MAX);
+}
+
 /* Though the engine sends a PING each tick, and may poll only as long as a
  * wake-up takes. */
 static void
@@ -296,6 +333,7 @@ main(void)
         T(requests_are_a_reason_to_poll),
         T(what_ends_a_wait_tells_how_long_to_poll_the_next_time),
         T(answers_to_pings_are_polled_for),
+        T(further_pings_of_peers_are_polled_for),
         T(a_peer_that_does_not_answer_lets_the_engine_sleep),
         T(each_wake_up_is_counted_by_its_cause),
         T(a_wake_up_by_another_thread_is_told_from_others),

@@ -374,9 +374,9 @@ engine_note_traffic(struct vc__engine *e, uint64_t now)
     e->quiet = now;
 }
 
-/* For engine_hopes(): true if the engine polls for answers to PINGs: while each
- * comes within a wake-up's time of the one before. With many links all answers
- * then cost one wake-up. */
+/* For engine_hopes(): true if the engine polls for answers to PINGs, or for
+ * further PINGs of peers: while each comes within a wake-up's time of the one
+ * before. With many links all of them then cost one wake-up. */
 static bool
 engine_expects(struct vc__engine *e, uint64_t now)
 {
@@ -385,8 +385,12 @@ engine_expects(struct vc__engine *e, uint64_t now)
     if (e->awaiting_answers != e->answers_seen)
         e->answers_since = now;
     e->answers_seen = e->awaiting_answers;
-    return e->awaiting_answers > 0 && e->spin.max_us >= us &&
-           now - e->answers_since < us;
+    if (e->pings != e->pings_seen)
+        e->pings_since = now;
+    e->pings_seen = e->pings;
+    return e->spin.max_us >= us &&
+           ((e->awaiting_answers > 0 && now - e->answers_since < us) ||
+            now - e->pings_since < us);
 }
 
 /* Called by engine_progress() after polling found nothing. True if it is worth

@@ -129,6 +129,9 @@ struct vc__engine {
      * when that number has not changed. */
     unsigned awaiting_answers, answers_seen;
     uint64_t answers_since;
+    /* The same of PINGs that have come. */
+    unsigned pings, pings_seen;
+    uint64_t pings_since;
     bool stirred; /* a look or a timer did work not yet reported */
     /* True if a request, a reply, a task or an event of the CM came, or a
      * caller waits: then the next event is worth polling for. Timers, and what
