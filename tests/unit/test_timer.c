@@ -142,6 +142,33 @@ a_stopped_timer_does_not_fire(void **state)
     vc__timers_fini(&log.timers);
 }
 
+/* Those of the same time that were started in a row, some of them again, or
+ * stopped: the first, one in the middle, the last. */
+static void
+many_of_the_same_time_fire_in_their_order(void **state)
+{
+    struct note n[8] = {0};
+    struct log log;
+
+    (void)state;
+    log_init(&log);
+    for (unsigned i = 0; i < 8; i++)
+        note_start(&log, &n[i], (char)('a' + i), 10);
+    vc__timer_stop(&log.timers, &n[0].timer);
+    vc__timer_stop(&log.timers, &n[3].timer);
+    vc__timer_stop(&log.timers, &n[7].timer);
+    note_start(&log, &n[1], 'b', 10);
+    note_start(&log, &n[3], 'd', 5);
+    note_start(&log, &n[4], 'e', 10);
+    log_run(&log, 10);
+    assert_string_equal(log.text, "dcfgbe");
+    note_start(&log, &n[0], 'a', 20);
+    note_start(&log, &n[1], 'b', 20);
+    vc__timers_fini(&log.timers);
+    assert_false(vc__timer_running(&n[0].timer));
+    assert_false(vc__timer_running(&n[1].timer));
+}
+
 static void
 again(struct note *note)
 {
@@ -416,6 +443,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(none_is_due_when_none_runs),
         cmocka_unit_test(they_fire_by_due_time_and_ties_by_start_order),
+        cmocka_unit_test(many_of_the_same_time_fire_in_their_order),
         cmocka_unit_test(starting_a_running_timer_moves_it),
         cmocka_unit_test(a_stopped_timer_does_not_fire),
         cmocka_unit_test(one_that_starts_itself_again_waits_for_the_next_run),

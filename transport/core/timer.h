@@ -1,7 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Timers of one engine: a binary heap ordered by due time, ties by start order.
+ * Timers of one engine: a binary heap ordered by due time, ties by start order;
+ * those started in a row for the same time share a place (timer.c).
  * The timer lives in its owner's structure; starting allocates only when the
  * heap must grow, stopping never. The clock is the caller's: now is a
  * parameter, in microseconds. The holder of the engine only; vc__timer_beat()
@@ -22,15 +23,20 @@
 struct vc__timer {
     uint64_t due;
     uint64_t order;
-    size_t at; /* 1 + index in the heap; 0 while stopped */
+    size_t at; /* 1 + index in the heap; 0 while stopped; or IN_RING */
     void (*fire)(struct vc__timer *timer);
+    struct vc__timer *next, *prev; /* while it runs: the ring */
 };
 
 struct vc__timers {
     struct vc__timer **heap;
-    size_t n, cap;
+    size_t n, cap;  /* in the heap; places there */
+    size_t running; /* timers, also in rings */
     uint64_t order;
     uint64_t now; /* of the run in progress, else 0 */
+    /* The timer in the heap whose ring the next one may join: the one started
+     * last, or its successor; or NULL. */
+    struct vc__timer *last;
 };
 
 /* Makes an empty heap, without memory of its own. Called by
