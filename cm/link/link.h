@@ -15,23 +15,24 @@
  *
  * The owner embeds the link and frees it in ops->gone() at the earliest.
  *
- * Called by: link_send.c (deadline_left, push, frames_max, flush,
- * arrivals_take, send_end, unlock), rpc/client/attempt.c (deadline_left),
+ * Called by: link_send.c (deadline_left, push, enter, push_entered, frames_max,
+ * flush, send_end, lock, unlock), rpc/client/attempt.c (deadline_left),
  * rpc/client/stream_again.c (deadline_left), rpc/client/stream_open.c
  * (deadline_left), cm/pool/pool_link.c (init, fini, breach, push),
  * rpc/server/server_link.c (init, fini, accept, trust), cm/pool/dial_run.c
  * (connect), link_io.c (breach, of, end, frames_max, flush, push_arrived,
- * arrivals_take, send_end, unlock), link_keepalive.c (breach, trust, send,
- * unsend, end, send_marked, unlock), cm/pool/session_reply.c (breach),
- * rpc/server/server_link.h (breach), link_connect.c (trust, of, end, fail,
- * timer, prepare, open_io), cm/pool/session.c (append, unsend, cut, drop),
- * cm/pool/peer.c (push, close_io), cm/pool/client.c (hold, push_held, drop),
- * rpc/server/drain.c (send), rpc/server/server_session.c (send, unsend,
- * withdraw, drop), rpc/server/server_session_open.c (send),
+ * arrivals_take, send_end, lock, unlock), link_keepalive.c (breach, trust,
+ * send, unsend, end, send_marked, lock, unlock), cm/pool/session_reply.c
+ * (breach), rpc/server/server_link.h (breach), link_connect.c (trust, of, end,
+ * fail, timer, prepare, open_io), cm/pool/session.c (append, enter, unsend,
+ * cut, drop), cm/pool/peer.c (push, close_io), cm/pool/client.c (hold,
+ * push_held, drop), rpc/server/drain.c (send), rpc/server/server_session.c
+ * (send, unsend, withdraw, drop), rpc/server/server_session_open.c (send),
  * rpc/server/stream_server.c (send), cm/pool/pool_await.c (is_heard), link.c
  * (of, end, log, timer, ask, on_answered, on_refused, on_unreachable,
  * on_received, on_writable, close_io), link_accept.c (fail, timer, prepare,
- * open_io), many files (close, event, peer). */
+ * open_io), link_unsend.c (flush, arrivals_take, send_end, lock, unlock), many
+ * files (close, event, peer). */
 #ifndef VC_CM_LINK_H
 #define VC_CM_LINK_H
 
@@ -323,8 +324,9 @@ void vc__link_on_unreachable(struct vc__wire *w, const struct vc__error *why);
 
 /* link_send.c: the functions up to vc__link_unlock() run on any thread. This
  * one takes the appended messages and sends what can be sent, under the link's
- * lock. Returns true if it took any message. Called by vc__link_push(), and by
- * link_io.c when a packet has come or there is room again. */
+ * lock. Returns true if it took any message. Called by vc__link_push(), by
+ * link_unsend.c, and by link_io.c when a packet has come or there is room
+ * again. */
 bool vc__link_flush(struct vc__link *link);
 /* Under the link's lock, for a transport with mark(): sends a packet without
  * frames, whose ticket proven() is asked about. Returns false, and sends

@@ -18,10 +18,10 @@
  * send_is_long), link.c (init, flow_init, is_empty), cm/pool/session.c
  * (flow_init, send_is_long), rpc/server/server_session_open.c (flow_init),
  * link_io.c (is_empty, clear), link_keepalive.c (is_empty), link_send.c
- * (is_empty, add, take, remove, flow_any, send_is_long), schedule.c (remove,
- * flow_any, send_is_long), rpc/server/server_metadata.c (body_is_long),
- * rpc/server/server_reply.c (body_is_long), cm/pool/session_reply.c
- * (send_is_long). */
+ * (is_empty, add, take, send_is_long), link_unsend.c (remove, flow_any),
+ * schedule.c (remove, flow_any, send_is_long), rpc/server/server_metadata.c
+ * (body_is_long), rpc/server/server_reply.c (body_is_long),
+ * cm/pool/session_reply.c (send_is_long). */
 #ifndef VC_CM_SCHEDULE_H
 #define VC_CM_SCHEDULE_H
 

@@ -178,7 +178,9 @@ struct vc_call_opts {
     /* Timeout of the call in milliseconds, 1..2^31-1, connecting included.
      * Default: the method's (verbcall/options.proto), else the channel's; a
      * stream has none. VC_NO_DEADLINE: no timeout; the call waits until its
-     * link is lost. */
+     * link is lost. One of 5 s or more may end three ticks of the kernel too
+     * late, 3 to 30 ms, and its handler be cancelled as much too early
+     * (CLOCK_MONOTONIC_COARSE of clock_gettime(2)). */
     uint32_t timeout_ms;
 
     uint32_t flags; /* VC_CALL_NO_RETRY, VC_CALL_WAIT_FOR_READY; no others */

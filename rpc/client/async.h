@@ -11,7 +11,7 @@
  *
  * Called by: async.c (tell, hold, put, asyncs_enter, asyncs_leave), hedge.c
  * (tell, new, start, leave, hold, put), async_seen.c (new), one_way.c (new,
- * start, leave, put), async_call.c (new_seen, start, leave, hold, put),
+ * start, leave, hold, put), async_call.c (new_seen, start, leave, hold, put),
  * completions.c (new_seen, start, leave, hold, put), stream_again.c
  * (asyncs_enter, asyncs_leave), stream_open.c (asyncs_enter), stream_client.c
  * (asyncs_leave), channel.c (asyncs_await). */

@@ -10,8 +10,9 @@
  * a hedged or one-way one. A stream uses only vc__attempts_begin() and, on the
  * thread that ends it or could not open it, vc__attempts_end().
  *
- * Called by: async.c (all but begin_at), call.c (the same), stream_client.c
- * (begin, end), attempts.c (begin_at, in_time). */
+ * Called by: attempts.c (begin_at, in_time), async.c (begin, end, next,
+ * in_time, settle, expired), call.c (begin, end, next, in_time, settle,
+ * expired), stream_client.c (begin, end). */
 #ifndef VC_RPC_ATTEMPTS_H
 #define VC_RPC_ATTEMPTS_H
 

@@ -48,7 +48,7 @@ a_call_ends_with_the_one_that_it_is_made_for_if_not_before(void **state)
     ends(VC__FOREVER, 3, NOW + 3000, 3);
 }
 
-/* The clock may have been late: what the server is told is no more than
+/* The clock may have been late: the server is given no more than
  * the timeout, and the call lasts no less. */
 static void
 a_rough_clock_makes_no_call_shorter(void **state)

@@ -3,10 +3,10 @@
  *
  * The clock of timers and waits, in microseconds. Any thread, under any lock.
  *
- * Called by: rpc/runtime_loop.c (ms_left), engine.c (ms_left), engine_open.c
- * (rough_us), rpc/client/attempts.c (now_rough), rpc/server/server_deadline.c
- * (now_rough), cm/link/link_send.c (now_rough), many files (now, after_ms,
- * due). */
+ * Called by: cm/link/link_send.c (now_rough), rpc/client/attempts.c
+ * (now_rough), rpc/server/server_deadline.c (now_rough), engine_open.c
+ * (rough_us), rpc/runtime_loop.c (ms_left), engine.c (ms_left), many files
+ * (now, after_ms, due). */
 #ifndef VC_TRANSPORT_CLOCK_H
 #define VC_TRANSPORT_CLOCK_H
 

@@ -11,8 +11,8 @@
  *
  * May run together: all but init, for any threads.
  *
- * Called by: cm/link/link.c (init), cm/pool/pool.c (init), transport/ud/port.c
- * (init), cm/link/link_send.c (try, give_fenced), many files (take, give). */
+ * Called by: cm/link/link_send.c (try, give_fenced), many files (init, take,
+ * give). */
 #ifndef VC_TRANSPORT_LOCK_H
 #define VC_TRANSPORT_LOCK_H
 

@@ -12,8 +12,8 @@
  * One for each engine of a runtime, and as old as that. Any thread, but init
  * and fini, which run alone when the runtime is made and freed.
  *
- * Called by: rpc/runtime.c (init, fini), rpc/client/packed.c (take, give),
- * rpc/client/async.c (take, give). */
+ * Called by: rpc/runtime.c (init, fini), rpc/client/async.c (take, give),
+ * rpc/client/packed.c (take, give). */
 #ifndef VC_TRANSPORT_SPARE_H
 #define VC_TRANSPORT_SPARE_H
 

@@ -10,7 +10,7 @@
  * May run together: take and give, from any threads. Init and fini run alone,
  * when the owner is made and freed.
  *
- * Called by: spare.c (init, fini, take, give). */
+ * Called by: spare.c (all). */
 #ifndef VC_TRANSPORT_STOCK_H
 #define VC_TRANSPORT_STOCK_H
 
