@@ -83,7 +83,7 @@ vc__stock_give(struct vc__stock *s, void *memory)
     bool keep;
 
     vc__lock_take(&s->lock);
-    keep = s->n < VC__STOCK_MAX;
+    keep = s->n != VC__STOCK_MAX; /* which may be 0 */
     if (keep) {
         block->next = s->blocks;
         s->blocks = block;
