@@ -450,6 +450,8 @@ async_alloc(struct vc__engine *engine, void (*over)(struct vc_async *a))
 {
     struct vc_async *a = vc__spare_take(async_spare(engine), sizeof *a);
 
+    _Static_assert(sizeof *a <= VC__SPARE_CALL, "it comes from a stock");
+
     if (a == NULL) {
         vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
         return NULL;

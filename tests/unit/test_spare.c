@@ -102,8 +102,8 @@ one_that_is_not_large_is_freed(void **state)
 static unsigned
 blocks_from_stock(size_t size)
 {
-    static void *blocks[VC__STOCK_MAX + 2];
-    const unsigned n = VC__STOCK_MAX + 2;
+    static void *blocks[VC__SPARE_KEPT + 2];
+    const unsigned n = spare.of_call.most + 2;
     unsigned same = 0;
 
     for (unsigned i = 0; i < n; i++) {
@@ -130,10 +130,10 @@ static void
 a_small_one_is_used_again(void **state)
 {
     (void)state;
-    assert_int_equal(VC__STOCK_MAX, blocks_from_stock(VC__SPARE_SHORT));
-    assert_int_equal(VC__STOCK_MAX, blocks_from_stock(VC__SPARE_CALL));
-    assert_int_equal(VC__STOCK_MAX, spare.of_short.n);
-    assert_int_equal(VC__STOCK_MAX, spare.of_call.n);
+    assert_int_equal(spare.of_call.most, blocks_from_stock(VC__SPARE_SHORT));
+    assert_int_equal(spare.of_call.most, blocks_from_stock(VC__SPARE_CALL));
+    assert_int_equal(spare.of_call.most, spare.of_short.n);
+    assert_int_equal(spare.of_call.most, spare.of_call.n);
     assert_int_equal(0, kept());
 }
 

@@ -46,8 +46,8 @@ void
 vc__spare_init(struct vc__spare *s, struct vc__engine *engine)
 {
     s->engine = engine;
-    vc__stock_init(&s->of_short, VC__SPARE_SHORT);
-    vc__stock_init(&s->of_call, VC__SPARE_CALL);
+    vc__stock_init(&s->of_short, VC__SPARE_SHORT, VC__SPARE_KEPT);
+    vc__stock_init(&s->of_call, VC__SPARE_CALL, VC__SPARE_KEPT);
     vc__store_init(&s->store, NO_LIMIT, false);
     atomic_init(&s->watched, false);
     s->watch.run = spare_watch;

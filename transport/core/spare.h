@@ -25,6 +25,8 @@
  * for an asynchronous call. */
 #define VC__SPARE_SHORT 512u
 #define VC__SPARE_CALL  3072u
+/* Blocks kept of each size. */
+#define VC__SPARE_KEPT 64u
 
 struct vc__spare {
     struct vc__engine *engine;

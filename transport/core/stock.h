@@ -2,27 +2,23 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Blocks of one size that are not used now, the last one given back first. What
- * each call needs is taken from here, so a call costs no malloc(3). A stock
- * keeps VC__STOCK_MAX blocks at most; others go back to malloc(3) at once. With
- * AddressSanitizer it keeps none, so that what is used after it was given back
- * is found.
+ * each call or record needs is taken from here, so it costs no malloc(3). A
+ * stock keeps so many blocks as its owner says; others go back to malloc(3) at
+ * once. With AddressSanitizer it keeps none, so that what is used after it was
+ * given back is found.
  *
  * May run together: take and give, from any threads. Init and fini run alone,
  * when the owner is made and freed.
  *
- * Called by: spare.c (all). */
+ * Called by: spare.c (all), transport/tcp/context.c (init, fini),
+ * transport/tcp/read.c (take, give), transport/tcp/write.c (take, give),
+ * transport/tcp/wire.c (give). */
 #ifndef VC_TRANSPORT_STOCK_H
 #define VC_TRANSPORT_STOCK_H
 
 #include <stdlib.h>
 
 #include "transport/core/lock.h"
-
-#ifdef __SANITIZE_ADDRESS__
-#define VC__STOCK_MAX 0u
-#else
-#define VC__STOCK_MAX 64u
-#endif
 
 /* The begin of a block in stock. */
 struct vc__stocked {
@@ -32,16 +28,20 @@ struct vc__stocked {
 struct vc__stock {
     struct vc__lock lock;
     size_t size;                /* of a block, in bytes */
-    unsigned n;                 /* lock; blocks in stock */
+    unsigned most, n;           /* blocks in stock; n: lock */
     struct vc__stocked *blocks; /* lock */
 };
 
-/* Makes an empty stock of blocks of size bytes. */
+/* Makes an empty stock of blocks of size bytes, which keeps `most` of them. */
 static inline void
-vc__stock_init(struct vc__stock *s, size_t size)
+vc__stock_init(struct vc__stock *s, size_t size, unsigned most)
 {
     vc__lock_init(&s->lock);
     s->size = size;
+#ifdef __SANITIZE_ADDRESS__
+    most = 0;
+#endif
+    s->most = most;
     s->n = 0;
     s->blocks = NULL;
 }
@@ -75,15 +75,17 @@ vc__stock_take(struct vc__stock *s)
     return block != NULL ? block : malloc(s->size);
 }
 
-/* Gives a block back. */
+/* Gives a block back. NULL is allowed. */
 static inline void
 vc__stock_give(struct vc__stock *s, void *memory)
 {
     struct vc__stocked *block = memory;
     bool keep;
 
+    if (block == NULL)
+        return;
     vc__lock_take(&s->lock);
-    keep = s->n != VC__STOCK_MAX; /* which may be 0 */
+    keep = s->n < s->most;
     if (keep) {
         block->next = s->blocks;
         s->blocks = block;

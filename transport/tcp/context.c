@@ -17,6 +17,8 @@
 /* While there are hot sockets, epoll is asked for the others every so many
  * turns. */
 #define TURNS_PER_LOOK 16u
+/* Blocks of each size that are kept. */
+#define KEPT_MOST 16u
 
 /* --- hot sockets --------------------------------------------------------- */
 
@@ -119,8 +121,8 @@ vc__tcp_open(struct vc__context *context, const struct vc__context_opts *opts)
     c->memory = opts->memory;
     c->source.fd = -1;
     CDS_INIT_LIST_HEAD(&c->hot);
-    vc__tcp_pool_init(&c->blocks, VC__TCP_BLOCK);
-    vc__tcp_pool_init(&c->parts, VC__RECORD_MAX);
+    vc__stock_init(&c->blocks, VC__TCP_BLOCK, KEPT_MOST);
+    vc__stock_init(&c->parts, VC__RECORD_MAX, KEPT_MOST);
     return VC_OK;
 }
 
@@ -132,7 +134,7 @@ vc__tcp_close(struct vc__context *context)
 
     if (c->polls)
         vc__engine_remove(context->engine, &c->source);
-    vc__tcp_pool_fini(&c->blocks);
-    vc__tcp_pool_fini(&c->parts);
+    vc__stock_fini(&c->blocks);
+    vc__stock_fini(&c->parts);
     free(c->input);
 }

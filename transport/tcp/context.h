@@ -14,8 +14,8 @@
 #define VC_TRANSPORT_TCP_CONTEXT_H
 
 #include "transport/core/engine.h"
+#include "transport/core/stock.h"
 #include "transport/socket/record.h"
-#include "transport/tcp/pool.h"
 #include "transport/transport.h"
 
 /* The most bytes of one wire that wait to be written to the kernel. */
@@ -33,8 +33,8 @@ struct vc__tcp_context {
     /* The holder's read buffer, for one wire after the other. The room in front
      * is for the beginning of a record that was received before. */
     uint8_t *input;
-    struct vc__tcp_pool blocks; /* of VC__TCP_BLOCK */
-    struct vc__tcp_pool parts;  /* of VC__RECORD_MAX */
+    struct vc__stock blocks; /* of VC__TCP_BLOCK */
+    struct vc__stock parts;  /* of VC__RECORD_MAX */
 
     struct vc__source source; /* polls the hot wires; has no descriptor */
     bool polls;               /* the engine polls the source */

@@ -160,7 +160,7 @@ part_keep(struct vc__tcp_wire *t, const uint8_t *at, uint32_t len)
     struct vc__tcp_context *c = vc__tcp_context_of(t->wire.context);
 
     if (t->part == NULL)
-        t->part = vc__tcp_pool_get(&c->parts);
+        t->part = vc__stock_take(&c->parts);
     if (t->part == NULL)
         return false;
     memcpy(t->part, at, len);
@@ -182,7 +182,7 @@ bytes_take(struct vc__tcp_wire *t, uint32_t len)
         memcpy(at, t->part, t->part_len);
     done = records_take(t, at, len);
     if (done == len || t->phase >= VC__TCP_LEAVING) {
-        vc__tcp_pool_put(&c->parts, t->part);
+        vc__stock_give(&c->parts, t->part);
         t->part = NULL;
         t->part_len = 0;
     } else if (!part_keep(t, at + done, len - done)) {

@@ -120,8 +120,8 @@ tcp_wire_fini(struct vc__wire *w)
         close(t->source.fd);
     t->owned = false;
     t->source.fd = -1;
-    vc__tcp_pool_put(&c->blocks, t->out);
-    vc__tcp_pool_put(&c->parts, t->part);
+    vc__stock_give(&c->blocks, t->out);
+    vc__stock_give(&c->parts, t->part);
     t->out = t->part = NULL;
     if (t->counted)
         c->used -= VC__TCP_LINK;

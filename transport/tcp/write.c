@@ -18,9 +18,9 @@
  * ticks every 4 or 10 ms. */
 #define TICK_MS 20u
 
-/* Returns the pool of the blocks to write. For out_drop(), tcp_room_make() and
+/* Returns the stock of the blocks to write. For out_drop(), tcp_room_make() and
  * probe(). */
-static struct vc__tcp_pool *
+static struct vc__stock *
 blocks_of(struct vc__tcp_wire *t)
 {
     return &vc__tcp_context_of(t->wire.context)->blocks;
@@ -43,7 +43,7 @@ blocked_set(struct vc__tcp_wire *t, bool blocked)
 static void
 out_drop(struct vc__tcp_wire *t)
 {
-    vc__tcp_pool_put(blocks_of(t), t->out);
+    vc__stock_give(blocks_of(t), t->out);
     t->out = NULL;
     t->sent = t->end = 0;
 }
@@ -80,7 +80,7 @@ static bool
 tcp_room_make(struct vc__tcp_wire *t)
 {
     if (t->out == NULL)
-        t->out = vc__tcp_pool_get(blocks_of(t));
+        t->out = vc__stock_take(blocks_of(t));
     if (t->out == NULL) { /* epoll reports room at once: a retry */
         blocked_set(t, true);
         return false;
@@ -175,7 +175,7 @@ vc__tcp_probe(struct vc__wire *w, uint32_t *ticket)
     *ticket = (uint32_t)(vc__now() / 1000);
     if (t->out != NULL || !info_get(t, &info) || info.tcpi_unacked > 0)
         return t->broken ? EPIPE : 0;
-    t->out = vc__tcp_pool_get(blocks_of(t));
+    t->out = vc__stock_take(blocks_of(t));
     if (t->out == NULL)
         return 0;
     vc__record_put(t->out, VC__RECORD_NOTHING, 0);
