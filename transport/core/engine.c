@@ -49,74 +49,28 @@
 
 static void engine_park(struct vc__engine *e);
 
-/* Ends the holder's turn: hands the token to a thread that waits for it, or
- * leaves it free. Called by engine_return(), and at the end of catch_up, serve,
- * settle and turn. */
+/* Ends the holder's turn: hands the token to a thread that waits for it, leaves
+ * it free, or keeps it for a later call of this thread. Called by
+ * engine_return(), and at the end of catch_up, serve, settle and turn. */
 static void
 engine_leave(struct vc__engine *e)
 {
     bool watched;
 
-    if (vc__token_drop(&e->token))
+    if (vc__token_drop(&e->token) ||
+        (vc__tenure_goes_on(&e->tenure, vc__spin_wakeup_us(&e->spin)) &&
+         vc__token_keep(&e->token)))
         return;
+    if (e->tenure.ended)
+        vc__token_notify(&e->token, true);
+    vc__tenure_end(&e->tenure);
     watched = vc__token_is_watched(&e->token);
     if (watched)
         engine_park(e);
     vc__token_pass(&e->token, &e->ledger.held[VC__COUNT_token_handovers]);
     if (watched)
         vc__engine_rearm(e);
-}
-
-/* --- tasks ------------------------------------------------------------- */
-
-/* For engine_run_tasks(): moves the posted tasks to e->tasks. Returns true if a
- * thread, also the holder itself, has posted a task or called
- * vc__engine_stir() since the last time. */
-static bool
-engine_take_inbox(struct vc__engine *e)
-{
-    if (!atomic_load_explicit(&e->has_inbox, memory_order_relaxed))
-        return false;
-    e->traffic = true;
-    vc__lock_take(&e->inbox_lock);
-    atomic_store(&e->has_inbox, false);
-    if (!cds_list_empty(&e->inbox)) {
-        e->inbox.prev->next = &e->tasks;
-        e->inbox.next->prev = e->tasks.prev;
-        e->tasks.prev->next = e->inbox.next;
-        e->tasks.prev = e->inbox.prev;
-        CDS_INIT_LIST_HEAD(&e->inbox);
-    }
-    vc__lock_give(&e->inbox_lock);
-    return true;
-}
-
-/* For engine_run_tasks(): runs all tasks, also those that they add; returns how
- * many. */
-static unsigned
-run_all(struct cds_list_head *tasks)
-{
-    unsigned n = 0;
-
-    while (!cds_list_empty(tasks)) {
-        struct vc__task *task =
-            cds_list_entry(tasks->next, struct vc__task, node);
-
-        cds_list_del(&task->node);
-        task->run(task);
-        n++;
-    }
-    return n;
-}
-
-/* Called by engine_poll() and vc__engine_settle(). Runs all tasks; returns how
- * many, and 1 more if engine_take_inbox() returned true. */
-static unsigned
-engine_run_tasks(struct vc__engine *e)
-{
-    bool took = engine_take_inbox(e);
-
-    return run_all(&e->tasks) + took;
+    vc__tenure_left(&e->tenure);
 }
 
 /* --- handlers ---------------------------------------------------------- */
@@ -206,7 +160,7 @@ engine_poll(struct vc__engine *e)
 
     cds_list_for_each_entry_safe (s, next, &e->sources, node)
         n += s->poll(s);
-    return n + engine_run_tasks(e) + handler_may_run(e);
+    return n + vc__engine_run_tasks(e) + handler_may_run(e);
 }
 
 /* For engine_tick() and, on any thread, vc__engine_catch_up(). Relaxed: a hint
@@ -309,6 +263,8 @@ engine_tick(struct vc__engine *e)
 
     e->ticked = now;
     engine_run_timers(e, now);
+    if (vc__tenure_is_late(&e->tenure, now))
+        vc__token_notify(&e->token, false);
     if (now - looked_at(e) >=
         (e->awaiting_wires + e->cold_wires > 0 ? LOOK_WIRES_US : LOOK_EVERY_US))
         engine_look(e, 0, 0);
@@ -472,14 +428,36 @@ engine_advance(struct vc__engine *e, struct vc__waiter *w, uint64_t until)
 }
 
 /* For vc__engine_wait() and serve: waits for the token. Returns true if the
- * caller has it, false if w is done or the clock has passed `until`. */
+ * caller has it, false if w is done or the clock has passed `until`. Each thread
+ * before it may have a tenure, and one more, before its deferral ends. */
 static bool
 engine_await(struct vc__engine *e, struct vc__waiter *w, uint64_t until)
 {
-    if (vc__token_enter(&e->token, w))
+    bool holds = vc__token_try(&e->token);
+    uint64_t tenure_us, deferred;
+
+    if (holds && !e->tenure.over)
         return true;
+    tenure_us = vc__tenure_judge(&e->tenure);
+    if (holds)
+        vc__tenure_end(&e->tenure);
+    if (holds ? vc__token_yield(&e->token, w, tenure_us > 0,
+                                &e->ledger.held[VC__COUNT_token_handovers])
+              : vc__token_enter(&e->token, w, tenure_us > 0))
+        return true;
+    if (tenure_us > 0) {
+        deferred = vc__now() + 2 * (w->ahead + 1) * tenure_us;
+        vc__waiter_sleep(w, deferred < until ? deferred : until);
+        if (vc__token_undefer(&e->token, w)) {
+            vc__tenure_end(&e->tenure);
+            return true;
+        }
+    }
     vc__waiter_sleep(w, until);
-    return vc__token_unqueue(&e->token, w);
+    if (vc__token_unqueue(&e->token, w))
+        return true;
+    vc__tenure_left(&e->tenure);
+    return false;
 }
 
 /* For vc__engine_wait(): ends the wait of the holder: a handler that still has
@@ -517,6 +495,7 @@ vc__engine_wait(struct vc__engine *e, struct vc__waiter *w, uint64_t until)
     holds = s != NULL && vc__handler_run_resume(s);
     while (holds || engine_await(e, w, until)) {
         e->traffic = e->waits = true;
+        e->tenure.waits = 0;
         if (s != NULL)
             e->depth++;
         if (engine_advance(e, w, until)) {
@@ -538,7 +517,7 @@ vc__engine_catch_up(struct vc__engine *e, uint64_t now)
     if (now < looked_at(e) + CATCH_UP_US || vc__handler_run_of(e) != NULL)
         return;
     vc__waiter_init(&w);
-    if (vc__token_enter(&e->token, &w)) {
+    if (vc__token_try(&e->token) || vc__token_enter(&e->token, &w, false)) {
         engine_tick(e);
         for (unsigned i = 0; i < CATCH_UP_TURNS && engine_poll(e) > 0; i++)
             continue;
@@ -556,6 +535,8 @@ vc__engine_serve(struct vc__engine *e, atomic_bool *stop, bool holds)
     vc__waiter_init(&w);
     while (!holds)
         holds = engine_await(e, &w, VC__FOREVER);
+    vc__tenure_forbid(&e->tenure);
+    vc__token_notify(&e->token, true);
     while (!atomic_load(stop)) {
         engine_progress(e, VC__FOREVER);
         if (!engine_run_handlers(e))
@@ -569,7 +550,7 @@ vc__engine_settle(struct vc__engine *e)
 {
     if (!vc__token_try(&e->token))
         return;
-    engine_run_tasks(e);
+    vc__engine_run_tasks(e);
     engine_leave(e);
 }
 

@@ -21,15 +21,16 @@
  * rpc/client/stream_open.c (catch_up), rpc/stream/stream_send.c (catch_up,
  * stir), crew.c (serve), rpc/runtime_threads.c (settle), engine_post.c (stir),
  * rpc/server/server_thread.c (defer), transport/rdma/device.c (defer),
- * transport/rdma/group.c (defer), transport/shm/connect.c (defer),
- * rpc/client/async_call.c (release, resume), rpc/protobuf_c/protobuf_c_server.c
- * (release, resume), rpc/server/server_handler.c (release, resume, handled),
+ * transport/rdma/group.c (defer), transport/shm/connect.c (defer), engine.c
+ * (run_tasks, alarm, rearm), rpc/client/async_call.c (release, resume),
+ * rpc/protobuf_c/protobuf_c_server.c (release, resume),
+ * rpc/server/server_handler.c (release, resume, handled),
  * rpc/server/server_op.c (release, resume), rpc/stream/stream_events.c
- * (release, resume), rpc/runtime_loop.c (watch, turn), engine.c (alarm, rearm),
- * transport/inproc/half.c (poll_source), transport/shm/context.c (poll_source),
- * transport/tcp/context.c (poll_source, look), rpc/balance/resolver.c
- * (await_room), transport/tcp/connect.c (await_room), transport/tcp/write.c
- * (await_room), many files (wait, kick, post, handle, add, remove). */
+ * (release, resume), rpc/runtime_loop.c (watch, turn), transport/inproc/half.c
+ * (poll_source), transport/shm/context.c (poll_source), transport/tcp/context.c
+ * (poll_source, look), rpc/balance/resolver.c (await_room),
+ * transport/tcp/connect.c (await_room), transport/tcp/write.c (await_room),
+ * many files (wait, kick, post, handle, add, remove). */
 #ifndef VC_TRANSPORT_ENGINE_H
 #define VC_TRANSPORT_ENGINE_H
 
@@ -45,6 +46,7 @@
 #include "transport/core/crew.h"
 #include "transport/core/lock.h"
 #include "transport/core/spin.h"
+#include "transport/core/tenure.h"
 #include "transport/core/timer.h"
 #include "transport/core/token.h"
 #include "transport/core/waiter.h"
@@ -144,6 +146,7 @@ struct vc__engine {
     unsigned polls;       /* since the clock was read */
     atomic_ullong looked; /* when the descriptors were last looked at */
     struct vc__spin spin;
+    struct vc__tenure tenure;
     bool waits;           /* a caller began to wait since traffic was noted */
     uint64_t quiet, woke; /* start of the time without traffic; last wake-up */
     uint64_t ticked;      /* the last tick, by which waits are measured */
@@ -209,6 +212,11 @@ void vc__engine_post(struct vc__engine *e, struct vc__task *task);
  * transport/shm reports that it has connected, and rpc/server/server_thread.c
  * ends a call whose handler will not run. */
 void vc__engine_defer(struct vc__engine *e, struct vc__task *task);
+
+/* Called by engine_poll() and vc__engine_settle(). Runs all tasks; returns how
+ * many, and 1 more if a thread, also the holder itself, has posted a task or
+ * called vc__engine_stir() since the last time. */
+unsigned vc__engine_run_tasks(struct vc__engine *e);
 
 /* Defers a task that runs code of the program, which may block, and may call
  * vc__engine_wait() in turn. Called on the holder when a call's handler may

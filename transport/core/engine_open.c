@@ -85,6 +85,7 @@ vc__engine_init(struct vc__engine *e, uint32_t spin_max_us)
         epoll_ctl(e->epoll_fd, EPOLL_CTL_ADD, e->wake_fd, &event) != 0)
         goto out_wake;
     vc__token_init(&e->token);
+    vc__tenure_init(&e->tenure);
     vc__lock_init(&e->inbox_lock);
     vc__ledger_init(&e->ledger);
     e->rough_us = vc__rough_us();

@@ -6,7 +6,7 @@
  *
  * Called by: cm/connect/target.c (start), crew.c (start, burns), hand.c
  * (start), transport/rdma/device_list.c (start), handoff.c (number),
- * rpc/server/server_handler.c (waits). */
+ * rpc/server/server_handler.c (waits), tenure.c (waits). */
 #ifndef VC_TRANSPORT_THREAD_H
 #define VC_TRANSPORT_THREAD_H
 

@@ -52,6 +52,25 @@ vc__waiter_done(struct vc__waiter *w)
 }
 
 void
+vc__waiter_done_in_turn(struct vc__waiter *w)
+{
+    unsigned was = atomic_fetch_or_explicit(&w->word, VC__WAITER_DONE,
+                                            memory_order_acq_rel);
+
+    if ((was & VC__WAITER_ASLEEP) && !(was & VC__WAITER_DEFERRED))
+        futex_wake(&w->word);
+}
+
+void
+vc__waiter_notify(struct vc__waiter *w)
+{
+    unsigned was = vc__waiter_undefer(w);
+
+    if ((was & VC__WAITER_DONE) && (was & VC__WAITER_ASLEEP))
+        futex_wake(&w->word);
+}
+
+void
 vc__waiter_hand(struct vc__waiter *w)
 {
     waiter_tell(w, VC__WAITER_TOKEN);
@@ -69,7 +88,7 @@ vc__waiter_sleep(struct vc__waiter *w, uint64_t until)
     unsigned word =
         atomic_fetch_or(&w->word, VC__WAITER_ASLEEP) | VC__WAITER_ASLEEP;
 
-    while (word == VC__WAITER_ASLEEP &&
+    while (!(word & (VC__WAITER_DONE | VC__WAITER_TOKEN)) &&
            (until == VC__FOREVER || vc__now() < until)) {
         futex_wait(&w->word, word, until);
         word = atomic_load(&w->word);

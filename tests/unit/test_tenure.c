@@ -1,0 +1,380 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Tenures: when the engine has them, by made-up times; and threads that share
+ * an engine which has them for sure. */
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "transport/core/engine.h"
+
+/* --- when there are any -------------------------------------------------- */
+
+#define WAKEUP_US 10u
+#define TENURE_US (VC__TENURE_WAKEUPS * WAKEUP_US)
+#define STEP_US   (TENURE_US / 10)
+
+/* An engine's time, in which callers have replies. */
+struct world {
+    struct vc__tenure tenure;
+    uint64_t now;
+    unsigned without, with; /* replies a step, without and with tenures */
+};
+
+static bool
+has_tenures(const struct world *w)
+{
+    return atomic_load(&w->tenure.us) != 0;
+}
+
+/* Lets so many tenures' time pass. In each step some thread leaves the engine
+ * while others wait. Returns in how many steps there were tenures. */
+static unsigned
+live(struct world *w, unsigned tenures)
+{
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < tenures * 10; i++) {
+        unsigned replies = has_tenures(w) ? w->with : w->without;
+
+        n += has_tenures(w);
+        w->now += STEP_US;
+        while (replies-- > 0)
+            vc__tenure_replied(&w->tenure);
+        vc__tenure_review(&w->tenure, w->now, WAKEUP_US);
+    }
+    return n;
+}
+
+static struct world
+world_of(unsigned without, unsigned with)
+{
+    struct world w = {.now = 1000000, .without = without, .with = with};
+
+    vc__tenure_init(&w.tenure);
+    return w;
+}
+
+static void
+at_first_there_are_none(void **state)
+{
+    struct world w = world_of(10, 20);
+
+    (void)state;
+    assert_false(has_tenures(&w));
+    live(&w, 1);
+    assert_false(has_tenures(&w));
+}
+
+/* Of a long time, the trials take little. */
+static void
+there_are_some_where_they_pay(void **state)
+{
+    struct world w = world_of(10, 15);
+    unsigned settle = 2 * VC__TENURES_TRIAL + 2 * VC__TENURES_WITH_MOST;
+
+    (void)state;
+    live(&w, settle);
+    assert_in_range(live(&w, 4 * VC__TENURES_WITH_MOST),
+                    40 * VC__TENURES_WITH_MOST * 9 / 10,
+                    40 * VC__TENURES_WITH_MOST);
+}
+
+static void
+there_are_none_where_they_hardly_pay(void **state)
+{
+    struct world w = world_of(10, 14);
+    unsigned settle = 2 * VC__TENURES_WITHOUT_MOST;
+
+    (void)state;
+    live(&w, settle);
+    assert_in_range(live(&w, 4 * VC__TENURES_WITHOUT_MOST), 1,
+                    40 * VC__TENURES_WITHOUT_MOST / 100);
+}
+
+/* They are found within the first ten tenures' time. */
+static void
+they_begin_soon(void **state)
+{
+    struct world w = world_of(1, 10);
+
+    (void)state;
+    live(&w, 2 * VC__TENURES_TRIAL + 2);
+    assert_true(has_tenures(&w));
+    assert_true(w.tenure.decided);
+}
+
+static void
+they_end_when_they_do_not_pay_any_more(void **state)
+{
+    struct world w = world_of(1, 10);
+
+    (void)state;
+    live(&w, 4 * VC__TENURES_WITH_MOST);
+    w.without = 10;
+    for (unsigned i = 0; !w.tenure.decided || has_tenures(&w); i++) {
+        assert_in_range(i, 0, VC__TENURES_WITH_MOST + 2 * VC__TENURES_TRIAL);
+        live(&w, 1);
+    }
+    assert_in_range(live(&w, VC__TENURES_WITHOUT / 2), 0, 0);
+}
+
+/* A trial that a pause disturbs says nothing. */
+static void
+a_trial_begins_anew_after_a_pause(void **state)
+{
+    struct world w = world_of(10, 10);
+
+    (void)state;
+    live(&w, VC__TENURES_TRIAL - 1);
+    w.now += TENURE_US * VC__TENURES_TRIAL; /* no replies: a bad pace */
+    live(&w, VC__TENURES_TRIAL - 1);
+    assert_false(has_tenures(&w));
+    live(&w, 2 + VC__TENURES_TRIAL);
+    assert_false(has_tenures(&w));
+    assert_true(w.tenure.decided);
+}
+
+static void
+a_decision_ends_when_nobody_waits(void **state)
+{
+    struct world w = world_of(1, 10);
+
+    (void)state;
+    live(&w, 2 * VC__TENURES_TRIAL + 2);
+    w.now += TENURE_US * VC__TENURES_GAP;
+    live(&w, 1);
+    assert_false(w.tenure.decided);
+    assert_false(has_tenures(&w));
+}
+
+static void
+none_when_they_are_forbidden(void **state)
+{
+    struct world w = world_of(1, 10);
+
+    (void)state;
+    live(&w, 2 * VC__TENURES_TRIAL + 2);
+    vc__tenure_forbid(&w.tenure);
+    assert_int_equal(0, vc__tenure_judge(&w.tenure));
+    assert_false(vc__tenure_goes_on(&w.tenure, WAKEUP_US));
+    assert_false(has_tenures(&w));
+}
+
+/* --- threads ------------------------------------------------------------- */
+
+#define THREADS     4u
+#define CALLS       20000u
+#define LONG_US     (20 * 1000000u) /* a tenure that no test outlives */
+#define DEADLINE_US (5 * 1000000u)
+
+/* An engine whose only source has a reply for each call, at the next poll. */
+struct bench {
+    struct vc__engine engine;
+    struct vc__source source;
+    pthread_mutex_t lock;
+    struct cds_list_head calls; /* lock */
+    atomic_bool late;           /* a call took long */
+};
+
+struct call {
+    struct cds_list_head node;
+    struct vc__waiter waiter;
+};
+
+static unsigned
+replies_poll(struct vc__source *s)
+{
+    struct bench *b = caa_container_of(s, struct bench, source);
+    struct call *call = NULL;
+
+    pthread_mutex_lock(&b->lock);
+    if (!cds_list_empty(&b->calls)) {
+        call = cds_list_first_entry(&b->calls, struct call, node);
+        cds_list_del(&call->node);
+    }
+    pthread_mutex_unlock(&b->lock);
+    if (call == NULL)
+        return 0;
+    vc__tenure_replied(&b->engine.tenure);
+    vc__waiter_done_in_turn(&call->waiter);
+    return 1;
+}
+
+static void
+replies_arm(struct vc__source *s)
+{
+    (void)s;
+}
+
+/* Has tenures of that length from now on, whether they pay or not. */
+static void
+decide(struct bench *b, unsigned us)
+{
+    struct vc__tenure *t = &b->engine.tenure;
+
+    t->decided = true;
+    t->last = t->begin = vc__now();
+    t->end = VC__FOREVER;
+    atomic_store(&t->us, us);
+}
+
+static int
+bench_setup(void **state)
+{
+    struct bench *b = calloc(1, sizeof *b);
+
+    assert_int_equal(0, vc__engine_init(&b->engine, 50000));
+    pthread_mutex_init(&b->lock, NULL);
+    CDS_INIT_LIST_HEAD(&b->calls);
+    b->source = (struct vc__source){.poll = replies_poll, .arm = replies_arm};
+    cds_list_add(&b->source.node, &b->engine.sources);
+    *state = b;
+    return 0;
+}
+
+static int
+bench_teardown(void **state)
+{
+    struct bench *b = *state;
+
+    assert_false(atomic_load(&b->late));
+    cds_list_del(&b->source.node);
+    vc__engine_fini(&b->engine);
+    pthread_mutex_destroy(&b->lock);
+    free(b);
+    return 0;
+}
+
+/* Makes a call; sets b->late if it takes long. */
+static void
+call(struct bench *b)
+{
+    uint64_t start = vc__now();
+    struct call c;
+
+    vc__waiter_init(&c.waiter);
+    pthread_mutex_lock(&b->lock);
+    cds_list_add_tail(&c.node, &b->calls);
+    pthread_mutex_unlock(&b->lock);
+    if (!vc__engine_wait(&b->engine, &c.waiter, start + 2 * DEADLINE_US) ||
+        vc__now() - start > DEADLINE_US)
+        atomic_store(&b->late, true);
+}
+
+static void *
+calls_make(void *arg)
+{
+    struct bench *b = arg;
+
+    for (unsigned i = 0; i < CALLS; i++)
+        call(b);
+    return NULL;
+}
+
+static uint64_t
+handovers_of(struct bench *b)
+{
+    return vc__count_get(&b->engine.ledger, VC__COUNT_token_handovers);
+}
+
+/* Without tenures most calls hand the engine over. */
+static void
+eager_threads_seldom_hand_the_engine_over(void **state)
+{
+    struct bench *b = *state;
+    pthread_t threads[THREADS];
+
+    decide(b, 2000);
+    for (unsigned i = 0; i < THREADS; i++)
+        assert_int_equal(0, pthread_create(&threads[i], NULL, calls_make, b));
+    for (unsigned i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+
+    assert_in_range(handovers_of(b), 0, THREADS * CALLS / 10);
+}
+
+struct rare {
+    struct bench *bench;
+    atomic_bool over;
+};
+
+/* Calls, and sleeps in between. */
+static void *
+rare_calls_make(void *arg)
+{
+    const struct timespec pause = {.tv_nsec = 1000000};
+    struct rare *r = arg;
+
+    for (unsigned i = 0; i < 20; i++) {
+        call(r->bench);
+        nanosleep(&pause, NULL);
+    }
+    atomic_store(&r->over, true);
+    return NULL;
+}
+
+/* Though the other thread would keep the engine for long; and that one does not
+ * wait while the first sleeps. */
+static void
+a_thread_that_is_not_eager_is_served_at_once(void **state)
+{
+    struct bench *b = *state;
+    struct rare r = {.bench = b};
+    pthread_t thread;
+
+    decide(b, LONG_US);
+    assert_int_equal(0, pthread_create(&thread, NULL, rare_calls_make, &r));
+    while (!atomic_load(&r.over))
+        call(b);
+    pthread_join(thread, NULL);
+}
+
+/* The holder keeps the engine, and never comes back. */
+static void
+who_waits_takes_an_engine_that_was_left_alone(void **state)
+{
+    struct bench *b = *state;
+    pthread_t threads[THREADS];
+
+    decide(b, 2000);
+    for (unsigned i = 0; i < THREADS; i++)
+        assert_int_equal(0, pthread_create(&threads[i], NULL, calls_make, b));
+    /* All end, though each may leave last with others waiting. */
+    for (unsigned i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+
+    assert_false(vc__token_is_held(&b->engine.token));
+    call(b);
+}
+
+#define CASE(name)                                                             \
+    cmocka_unit_test_setup_teardown(name, bench_setup, bench_teardown)
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(at_first_there_are_none),
+        cmocka_unit_test(there_are_some_where_they_pay),
+        cmocka_unit_test(there_are_none_where_they_hardly_pay),
+        cmocka_unit_test(they_begin_soon),
+        cmocka_unit_test(they_end_when_they_do_not_pay_any_more),
+        cmocka_unit_test(a_trial_begins_anew_after_a_pause),
+        cmocka_unit_test(a_decision_ends_when_nobody_waits),
+        cmocka_unit_test(none_when_they_are_forbidden),
+        CASE(eager_threads_seldom_hand_the_engine_over),
+        CASE(a_thread_that_is_not_eager_is_served_at_once),
+        CASE(who_waits_takes_an_engine_that_was_left_alone),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
