@@ -49,17 +49,15 @@
 
 static void engine_park(struct vc__engine *e);
 
-/* Ends the holder's turn: hands the token to a thread that waits for it, leaves
- * it free, or keeps it for a later call of this thread. Called by
- * engine_return(), and at the end of catch_up, serve, settle and turn. */
-static void
-engine_leave(struct vc__engine *e)
+/* For engine_leave(), when others wait: keeps the token for a later call of this
+ * thread, or hands it over. */
+__attribute__((noinline)) static void
+engine_leave_to_others(struct vc__engine *e)
 {
     bool watched;
 
-    if (vc__token_drop(&e->token) ||
-        (vc__tenure_goes_on(&e->tenure, vc__spin_wakeup_us(&e->spin)) &&
-         vc__token_keep(&e->token)))
+    if (vc__tenure_goes_on(&e->tenure, vc__spin_wakeup_us(&e->spin)) &&
+        vc__token_keep(&e->token))
         return;
     if (e->tenure.ended)
         vc__token_notify(&e->token, true);
@@ -71,6 +69,15 @@ engine_leave(struct vc__engine *e)
     if (watched)
         vc__engine_rearm(e);
     vc__tenure_left(&e->tenure);
+}
+
+/* Ends the holder's turn: leaves the token free, or to others. Called by
+ * engine_return(), and at the end of catch_up, serve, settle and turn. */
+static void
+engine_leave(struct vc__engine *e)
+{
+    if (!vc__token_drop(&e->token))
+        engine_leave_to_others(e);
 }
 
 /* --- handlers ---------------------------------------------------------- */
@@ -297,7 +304,7 @@ engine_sleep(struct vc__engine *e, uint64_t until)
 
 /* --- watched by the program ---------------------------------------------- */
 
-/* For engine_leave(), if watched. There may be no holder soon: whatever comes
+/* For engine_leave_to_others(), if watched. There may be no holder soon: whatever comes
  * from now on must make its descriptor readable, as must what is there
  * already. */
 static void
@@ -427,18 +434,15 @@ engine_advance(struct vc__engine *e, struct vc__waiter *w, uint64_t until)
     return true;
 }
 
-/* For vc__engine_wait() and serve: waits for the token. Returns true if the
- * caller has it, false if w is done or the clock has passed `until`. Each thread
- * before it may have a tenure, and one more, before its deferral ends. */
-static bool
-engine_await(struct vc__engine *e, struct vc__waiter *w, uint64_t until)
+/* For engine_await(): queues for the token, or as its holder, whose tenure is
+ * over, after the others. Each thread before it may have a tenure, and one
+ * more, before its deferral ends. Returns as engine_await(). */
+__attribute__((noinline)) static bool
+engine_queue(struct vc__engine *e, struct vc__waiter *w, uint64_t until,
+             bool holds)
 {
-    bool holds = vc__token_try(&e->token);
-    uint64_t tenure_us, deferred;
+    uint64_t tenure_us = vc__tenure_judge(&e->tenure), deferred;
 
-    if (holds && !e->tenure.over)
-        return true;
-    tenure_us = vc__tenure_judge(&e->tenure);
     if (holds)
         vc__tenure_end(&e->tenure);
     if (holds ? vc__token_yield(&e->token, w, tenure_us > 0,
@@ -458,6 +462,16 @@ engine_await(struct vc__engine *e, struct vc__waiter *w, uint64_t until)
         return true;
     vc__tenure_left(&e->tenure);
     return false;
+}
+
+/* For vc__engine_wait() and serve: waits for the token. Returns true if the
+ * caller has it, false if w is done or the clock has passed `until`. */
+static inline bool
+engine_await(struct vc__engine *e, struct vc__waiter *w, uint64_t until)
+{
+    bool holds = vc__token_try(&e->token);
+
+    return (holds && !e->tenure.over) || engine_queue(e, w, until, holds);
 }
 
 /* For vc__engine_wait(): ends the wait of the holder: a handler that still has

@@ -263,7 +263,7 @@ bool vc__engine_turn(struct vc__engine *e);
  * `due`; VC__FOREVER stops it. */
 void vc__engine_alarm(struct vc__engine *e, uint64_t due);
 /* Arms the program's epoll again, see vc__engine_watch(): called by
- * engine_leave() when the thread is not the holder any more. */
+ * engine_leave_to_others() when the thread is not the holder any more. */
 void vc__engine_rearm(struct vc__engine *e);
 
 /* From now on the holder calls the source's functions. Called by the transports

@@ -84,11 +84,11 @@ vc__tenure_replied(struct vc__tenure *t)
 /* Judges whether the calling thread is eager: since vc__tenure_left() it has
  * not slept, nor worked for as long as two wake-ups take. Returns 0 if it is
  * not, or there are no tenures; otherwise how long one lasts. Called by
- * engine_await(). */
+ * engine_queue(). */
 uint64_t vc__tenure_judge(const struct vc__tenure *t);
 
 /* The calling thread leaves the engine to others, or its wait has ended.
- * Called by engine_leave() and engine_await(). */
+ * Called by engine_leave_to_others() and engine_queue(). */
 void vc__tenure_left(const struct vc__tenure *t);
 
 /* For vc__tenure_goes_on(), and tests: ends the stretch of time, if that is
@@ -96,11 +96,11 @@ void vc__tenure_left(const struct vc__tenure *t);
 void vc__tenure_review(struct vc__tenure *t, uint64_t now, uint32_t wakeup_us);
 
 /* The holder leaves, and others wait: true if it keeps the engine. Sets t->over
- * if it is to hand it over when it wants it again. Called by engine_leave(). */
+ * if it is to hand it over when it wants it again. Called by engine_leave_to_others(). */
 bool vc__tenure_goes_on(struct vc__tenure *t, uint32_t wakeup_us);
 
-/* The holder hands the engine over. Called by engine_leave() and
- * engine_await(). */
+/* The holder hands the engine over. Called by engine_leave_to_others() and
+ * engine_queue(). */
 static inline void
 vc__tenure_end(struct vc__tenure *t)
 {

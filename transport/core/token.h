@@ -98,8 +98,8 @@ vc__token_is_held(struct vc__token *t)
     return atomic_load(&t->word) & VC__TOKEN_HELD;
 }
 
-/* True if the program watches the engine. Called by engine_leave(), on the
- * holder. Relaxed: vc__engine_watch() kicks the engine after it has set the
+/* True if the program watches the engine. Called by engine_leave_to_others(), on
+ * the holder. Relaxed: vc__engine_watch() kicks the engine after it has set the
  * bit, so the holder sees the bit in time. */
 static inline bool
 vc__token_is_watched(struct vc__token *t)
@@ -109,7 +109,7 @@ vc__token_is_watched(struct vc__token *t)
 }
 
 /* Enter, undefer and unqueue are called by a thread that wants the token, with a
- * waiter of its own, without locks: in engine_await() and, without undefer,
+ * waiter of its own, without locks: in engine_queue() and, without undefer,
  * vc__engine_catch_up(). Enter returns true if the caller has the token, false
  * if w is queued for it; then vc__token_unqueue() must follow. */
 bool vc__token_enter(struct vc__token *t, struct vc__waiter *w, bool deferred);
@@ -131,11 +131,11 @@ bool vc__token_unqueue(struct vc__token *t, struct vc__waiter *w);
 
 /* Wakes the deferred waiters that are done; with `all`, the others are urgent
  * from now on. On the holder: called by engine_tick(); with all by
- * engine_leave() and vc__engine_serve(). */
+ * engine_leave_to_others() and vc__engine_serve(). */
 void vc__token_notify(struct vc__token *t, bool all);
 
-/* Called by engine_leave(), on the holder, when vc__token_drop() was not
- * enough. Hands the token to the thread that waits longest among those whose
+/* Called by engine_leave_to_others(), on the holder, when vc__token_drop() was
+ * not enough. Hands the token to the thread that waits longest among those whose
  * wait is not over, for they will use it, and those that are deferred, for it is
  * their turn. If all other waits are over, the thread that waits longest gets
  * it; without waiters it is left free. Adds 1 to *handovers before it hands the

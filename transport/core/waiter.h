@@ -111,7 +111,7 @@ bool vc__waiter_take(struct vc__waiter *w);
 
 /* Sleeps in the kernel until w is done, has the token or was woken, or the
  * clock passes `until`. The waiter's own thread, without locks: in
- * engine_await(), vc__waiter_await(), a hand's loop and the watcher's. */
+ * engine_queue(), vc__waiter_await(), a hand's loop and the watcher's. */
 void vc__waiter_sleep(struct vc__waiter *w, uint64_t until);
 
 #endif
