@@ -304,9 +304,9 @@ engine_sleep(struct vc__engine *e, uint64_t until)
 
 /* --- watched by the program ---------------------------------------------- */
 
-/* For engine_leave_to_others(), if watched. There may be no holder soon: whatever comes
- * from now on must make its descriptor readable, as must what is there
- * already. */
+/* For engine_leave_to_others(), if watched. There may be no holder soon:
+ * whatever comes from now on must make its descriptor readable, as must what is
+ * there already. */
 static void
 engine_park(struct vc__engine *e)
 {
