@@ -78,7 +78,7 @@ at_first_there_are_none(void **state)
 static void
 there_are_some_where_they_pay(void **state)
 {
-    struct world w = world_of(10, 15);
+    struct world w = world_of(10, 13);
     unsigned settle = 2 * VC__TENURES_TRIAL + 2 * VC__TENURES_WITH_MOST;
 
     (void)state;
@@ -91,7 +91,7 @@ there_are_some_where_they_pay(void **state)
 static void
 there_are_none_where_they_hardly_pay(void **state)
 {
-    struct world w = world_of(10, 14);
+    struct world w = world_of(10, 12);
     unsigned settle = 2 * VC__TENURES_WITHOUT_MOST;
 
     (void)state;

@@ -103,7 +103,9 @@ stretch_pace(const struct vc__tenure *t, uint64_t now)
 static unsigned
 tenure_decide(struct vc__tenure *t)
 {
-    bool pays = 3 * t->pace[1] <= 2 * t->pace[0];
+    /* To begin with them takes more than to go on. */
+    unsigned percent = t->pays ? VC__TENURES_GO_ON : VC__TENURES_BEGIN;
+    bool pays = 100 * t->pace[1] <= percent * t->pace[0];
     unsigned most = pays ? VC__TENURES_WITH_MOST : VC__TENURES_WITHOUT_MOST;
 
     if (t->length == 0 || pays != t->pays)

@@ -33,11 +33,14 @@
 /* Stretches of time, in tenures: the trials without and with them. Then one is
  * decided on. Each time that the decision is the same, it is for twice as long:
  * a trial may be disturbed, and trials make some calls wait. */
-#define VC__TENURES_TRIAL        4u
+#define VC__TENURES_TRIAL        8u
 #define VC__TENURES_WITH         16u
 #define VC__TENURES_WITH_MOST    256u
 #define VC__TENURES_WITHOUT      256u
 #define VC__TENURES_WITHOUT_MOST 2048u
+/* They pay if a reply takes so many percent of its time without them. */
+#define VC__TENURES_BEGIN 80u
+#define VC__TENURES_GO_ON 90u
 /* A decision ends when nobody has waited for so long; half a trial ends one. */
 #define VC__TENURES_GAP 16u
 
