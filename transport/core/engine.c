@@ -167,7 +167,9 @@ engine_poll(struct vc__engine *e)
 
     cds_list_for_each_entry_safe (s, next, &e->sources, node)
         n += s->poll(s);
-    return n + vc__engine_run_tasks(e) + handler_may_run(e);
+    if (vc__engine_has_tasks(e))
+        n += vc__engine_run_tasks(e);
+    return n + handler_may_run(e);
 }
 
 /* For engine_tick() and, on any thread, vc__engine_catch_up(). Relaxed: a hint

@@ -22,8 +22,8 @@
  * stir), crew.c (serve), rpc/runtime_threads.c (settle), engine_post.c (stir),
  * rpc/server/server_thread.c (defer), transport/rdma/device.c (defer),
  * transport/rdma/group.c (defer), transport/shm/connect.c (defer), engine.c
- * (run_tasks, alarm, rearm), rpc/client/async_call.c (release, resume),
- * rpc/protobuf_c/protobuf_c_server.c (release, resume),
+ * (has_tasks, run_tasks, alarm, rearm), rpc/client/async_call.c (release,
+ * resume), rpc/protobuf_c/protobuf_c_server.c (release, resume),
  * rpc/server/server_handler.c (release, resume, handled),
  * rpc/server/server_op.c (release, resume), rpc/stream/stream_events.c
  * (release, resume), rpc/runtime_loop.c (watch, turn), transport/inproc/half.c
@@ -212,6 +212,15 @@ void vc__engine_post(struct vc__engine *e, struct vc__task *task);
  * transport/shm reports that it has connected, and rpc/server/server_thread.c
  * ends a call whose handler will not run. */
 void vc__engine_defer(struct vc__engine *e, struct vc__task *task);
+
+/* True if vc__engine_run_tasks() would do something. Relaxed: who posts a task
+ * later wakes the holder. Called by engine_poll(), on the holder. */
+static inline bool
+vc__engine_has_tasks(struct vc__engine *e)
+{
+    return atomic_load_explicit(&e->has_inbox, memory_order_relaxed) ||
+           !cds_list_empty(&e->tasks);
+}
 
 /* Called by engine_poll() and vc__engine_settle(). Runs all tasks; returns how
  * many, and 1 more if a thread, also the holder itself, has posted a task or
