@@ -22,16 +22,20 @@ struct blocking {
     struct vc__cancelling cancelling; /* if it can be cancelled */
 };
 
-/* ended() of the attempt: wakes the caller, if it does not leave the engine to
- * others for a while. On the holder, on the caller's
- * thread inside vc__attempt_start(), or on any thread while the channel is
- * being closed. */
+/* ended() of the attempt: wakes the caller, a reply's not before its turn. On
+ * the holder, on the caller's thread inside vc__attempt_start(), or on any
+ * thread while the channel is being closed. */
 static void
 call_on_ended(struct vc__attempt *u)
 {
+    struct vc__waiter *w =
+        &caa_container_of(u, struct blocking, attempt)->waiter;
+
     vc__tenure_replied(&u->channel->progress->engine.tenure);
-    vc__waiter_done_in_turn(
-        &caa_container_of(u, struct blocking, attempt)->waiter);
+    if (u->error.status == VC_OK)
+        vc__waiter_done_in_turn(w);
+    else
+        vc__waiter_done(w);
 }
 
 /* --- one attempt ------------------------------------------------------- */

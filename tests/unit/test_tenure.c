@@ -169,6 +169,53 @@ none_when_they_are_forbidden(void **state)
     assert_false(has_tenures(&w));
 }
 
+/* Threads count replies without a lock, so the number may go back. */
+static void
+a_count_that_goes_back_is_no_good_pace(void **state)
+{
+    struct world w = world_of(10, 10);
+
+    (void)state;
+    while (!has_tenures(&w))
+        live(&w, 1);
+    atomic_store(&w.tenure.replies, w.tenure.replies_begin - 1000);
+    while (!w.tenure.decided)
+        live(&w, 1);
+    assert_false(has_tenures(&w));
+}
+
+/* It was eager in a burst of calls, and has not called since. */
+static void
+a_thread_that_was_away_does_not_keep_the_engine(void **state)
+{
+    struct vc__tenure t;
+    uint64_t until;
+
+    (void)state;
+    vc__tenure_init(&t);
+    t.decided = true;
+    t.last = vc__now();
+    t.end = VC__FOREVER;
+    atomic_store(&t.us, 20000);
+    vc__tenure_left(&t);
+    vc__tenure_judge(&t);
+    vc__tenure_entered(&t);
+    until = vc__now() + 20000;
+    while (vc__now() <= until)
+        continue;
+    assert_false(vc__tenure_goes_on(&t, 20000 / VC__TENURE_WAKEUPS));
+}
+
+static void
+deferrals_last_for_the_tenures_of_those_before_but_not_for_ever(void **state)
+{
+    (void)state;
+    assert_int_equal(2, vc__tenures_before(0));
+    assert_int_equal(32, vc__tenures_before(15));
+    assert_int_equal(VC__TENURES_DEFERRED, vc__tenures_before(31));
+    assert_int_equal(VC__TENURES_DEFERRED, vc__tenures_before(UINT32_MAX));
+}
+
 /* --- threads ------------------------------------------------------------- */
 
 #define THREADS     4u
@@ -356,6 +403,77 @@ who_waits_takes_an_engine_that_was_left_alone(void **state)
     call(b);
 }
 
+/* --- the engine --------------------------------------------------------- */
+
+/* A task that queues a waiter for the token, as another thread would, which has
+ * its reply at once. */
+struct other {
+    struct vc__task task;
+    struct bench *bench;
+    struct vc__waiter waiter;
+    struct vc__timer timer; /* looks whether it was notified */
+    bool notified;
+};
+
+static void
+other_look(struct vc__timer *timer)
+{
+    struct other *o = caa_container_of(timer, struct other, timer);
+
+    o->notified = !vc__waiter_is_deferred(&o->waiter);
+}
+
+static void
+other_queue(struct vc__task *task)
+{
+    struct other *o = caa_container_of(task, struct other, task);
+
+    vc__waiter_init(&o->waiter);
+    assert_false(vc__token_enter(&o->bench->engine.token, &o->waiter, true));
+    vc__waiter_done_in_turn(&o->waiter);
+}
+
+/* Its own reply does not come; it will not look at the time for long. */
+static void
+a_holder_that_sleeps_notifies_the_others(void **state)
+{
+    struct bench *b = *state;
+    struct other o = {.task.run = other_queue, .bench = b};
+    struct vc__waiter never;
+
+    decide(b, LONG_US);
+    vc__spin_init(&b->engine.spin, 0, WAKEUP_US);
+    vc__waiter_init(&never);
+    vc__engine_post(&b->engine, &o.task);
+    assert_true(vc__timer_start(&b->engine.timers, &o.timer, vc__now() + 10000,
+                                other_look));
+    assert_false(vc__engine_wait(&b->engine, &never, vc__now() + 100000));
+
+    assert_true(o.notified);
+    vc__token_unqueue(&b->engine.token, &o.waiter);
+    if (vc__token_is_held(&b->engine.token)) /* it was handed over */
+        assert_true(vc__token_drop(&b->engine.token));
+}
+
+/* The program's loop advances it: nobody comes back to a token that was kept. */
+static void
+a_watched_engine_has_no_tenures(void **state)
+{
+    struct bench *b = *state;
+    struct other o = {.task.run = other_queue, .bench = b};
+
+    decide(b, LONG_US);
+    vc__engine_post(&b->engine, &o.task);
+    atomic_fetch_or(&b->engine.token.word, VC__TOKEN_WATCHED);
+    b->engine.alarm = VC__FOREVER; /* no timer is due */
+    call(b);
+    atomic_fetch_and(&b->engine.token.word, ~VC__TOKEN_WATCHED);
+
+    assert_int_equal(0, atomic_load(&b->engine.tenure.us));
+    assert_true(vc__token_unqueue(&b->engine.token, &o.waiter));
+    assert_true(vc__token_drop(&b->engine.token));
+}
+
 #define CASE(name)                                                             \
     cmocka_unit_test_setup_teardown(name, bench_setup, bench_teardown)
 
@@ -371,9 +489,15 @@ main(void)
         cmocka_unit_test(a_trial_begins_anew_after_a_pause),
         cmocka_unit_test(a_decision_ends_when_nobody_waits),
         cmocka_unit_test(none_when_they_are_forbidden),
+        cmocka_unit_test(a_count_that_goes_back_is_no_good_pace),
+        cmocka_unit_test(a_thread_that_was_away_does_not_keep_the_engine),
+        cmocka_unit_test(
+            deferrals_last_for_the_tenures_of_those_before_but_not_for_ever),
         CASE(eager_threads_seldom_hand_the_engine_over),
         CASE(a_thread_that_is_not_eager_is_served_at_once),
         CASE(who_waits_takes_an_engine_that_was_left_alone),
+        CASE(a_holder_that_sleeps_notifies_the_others),
+        CASE(a_watched_engine_has_no_tenures),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

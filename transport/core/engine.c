@@ -54,15 +54,16 @@ static void engine_park(struct vc__engine *e);
 __attribute__((noinline)) static void
 engine_leave_to_others(struct vc__engine *e)
 {
-    bool watched;
+    bool watched = vc__token_is_watched(&e->token);
 
-    if (vc__tenure_goes_on(&e->tenure, vc__spin_wakeup_us(&e->spin)) &&
-        vc__token_keep(&e->token))
+    if (watched)
+        vc__tenure_forbid(&e->tenure);
+    else if (vc__tenure_goes_on(&e->tenure, vc__spin_wakeup_us(&e->spin)) &&
+             vc__token_keep(&e->token))
         return;
     if (e->tenure.ended)
         vc__token_notify(&e->token, true);
     vc__tenure_end(&e->tenure);
-    watched = vc__token_is_watched(&e->token);
     if (watched)
         engine_park(e);
     vc__token_pass(&e->token, &e->ledger.held[VC__COUNT_token_handovers]);
@@ -296,6 +297,7 @@ engine_sleep(struct vc__engine *e, uint64_t until)
     if (engine_poll(e) == 0 && !atomic_load(&e->has_inbox)) {
         uint64_t now = vc__now();
 
+        vc__token_notify(&e->token, false); /* there may be no tick for long */
         engine_look(e, now, vc__ms_left(now, next < until ? next : until));
     }
     atomic_store(&e->asleep, false);
@@ -436,36 +438,6 @@ engine_advance(struct vc__engine *e, struct vc__waiter *w, uint64_t until)
     return true;
 }
 
-/* For engine_await(): queues for the token, or as its holder, whose tenure is
- * over, after the others. Each thread before it may have a tenure, and one
- * more, before its deferral ends. Returns as engine_await(). */
-__attribute__((noinline)) static bool
-engine_queue(struct vc__engine *e, struct vc__waiter *w, uint64_t until,
-             bool holds)
-{
-    uint64_t tenure_us = vc__tenure_judge(&e->tenure), deferred;
-
-    if (holds)
-        vc__tenure_end(&e->tenure);
-    if (holds ? vc__token_yield(&e->token, w, tenure_us > 0,
-                                &e->ledger.held[VC__COUNT_token_handovers])
-              : vc__token_enter(&e->token, w, tenure_us > 0))
-        return true;
-    if (tenure_us > 0) {
-        deferred = vc__now() + 2 * (w->ahead + 1) * tenure_us;
-        vc__waiter_sleep(w, deferred < until ? deferred : until);
-        if (vc__token_undefer(&e->token, w)) {
-            vc__tenure_end(&e->tenure);
-            return true;
-        }
-    }
-    vc__waiter_sleep(w, until);
-    if (vc__token_unqueue(&e->token, w))
-        return true;
-    vc__tenure_left(&e->tenure);
-    return false;
-}
-
 /* For vc__engine_wait() and serve: waits for the token. Returns true if the
  * caller has it, false if w is done or the clock has passed `until`. */
 static inline bool
@@ -473,7 +445,7 @@ engine_await(struct vc__engine *e, struct vc__waiter *w, uint64_t until)
 {
     bool holds = vc__token_try(&e->token);
 
-    return (holds && !e->tenure.over) || engine_queue(e, w, until, holds);
+    return (holds && !e->tenure.over) || vc__engine_queue(e, w, until, holds);
 }
 
 /* For vc__engine_wait(): ends the wait of the holder: a handler that still has
@@ -552,7 +524,8 @@ vc__engine_serve(struct vc__engine *e, atomic_bool *stop, bool holds)
     while (!holds)
         holds = engine_await(e, &w, VC__FOREVER);
     vc__tenure_forbid(&e->tenure);
-    vc__token_notify(&e->token, true);
+    if (e->tenure.ended)
+        vc__token_notify(&e->token, true);
     while (!atomic_load(stop)) {
         engine_progress(e, VC__FOREVER);
         if (!engine_run_handlers(e))

@@ -16,15 +16,15 @@
  * run alone. Everything else belongs to the holder, unless its comment says
  * otherwise.
  *
- * Called by: rpc/runtime.c (init, fini), cm/pool/pool_await.c (catch_up),
- * rpc/client/attempt.c (catch_up), rpc/client/publisher.c (catch_up),
- * rpc/client/stream_open.c (catch_up), rpc/stream/stream_send.c (catch_up,
- * stir), crew.c (serve), rpc/runtime_threads.c (settle), engine_post.c (stir),
+ * Called by: rpc/runtime.c (init, fini), engine.c (queue, has_tasks, run_tasks,
+ * alarm, rearm), cm/pool/pool_await.c (catch_up), rpc/client/attempt.c
+ * (catch_up), rpc/client/publisher.c (catch_up), rpc/client/stream_open.c
+ * (catch_up), rpc/stream/stream_send.c (catch_up, stir), crew.c (serve),
+ * rpc/runtime_threads.c (settle), engine_post.c (stir),
  * rpc/server/server_thread.c (defer), transport/rdma/device.c (defer),
- * transport/rdma/group.c (defer), transport/shm/connect.c (defer), engine.c
- * (has_tasks, run_tasks, alarm, rearm), rpc/client/async_call.c (release,
- * resume), rpc/protobuf_c/protobuf_c_server.c (release, resume),
- * rpc/server/server_handler.c (release, resume, handled),
+ * transport/rdma/group.c (defer), transport/shm/connect.c (defer),
+ * rpc/client/async_call.c (release, resume), rpc/protobuf_c/protobuf_c_server.c
+ * (release, resume), rpc/server/server_handler.c (release, resume, handled),
  * rpc/server/server_op.c (release, resume), rpc/stream/stream_events.c
  * (release, resume), rpc/runtime_loop.c (watch, turn), transport/inproc/half.c
  * (poll_source), transport/shm/context.c (poll_source), transport/tcp/context.c
@@ -169,6 +169,13 @@ void vc__engine_fini(struct vc__engine *e);
  * not. */
 bool vc__engine_wait(struct vc__engine *e, struct vc__waiter *w,
                      uint64_t until);
+
+/* Queues for the token, which is not free; or the caller `holds` it, and its
+ * tenure is over: then it is the last in the queue. Returns true if the caller
+ * has the token, false if w is done or the clock has passed `until`. Called by
+ * engine_await(), on the waiter's thread, without locks. */
+bool vc__engine_queue(struct vc__engine *e, struct vc__waiter *w,
+                      uint64_t until, bool holds);
 
 /* Lets the engine catch up when no thread has advanced it for a while: a client
  * between two calls does not notice that its link was lost. No handler is run:

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * See transport/core/tenure.h; getrusage(2). */
+ * See transport/core/tenure.h; clock_gettime(2), getrusage(2). */
 #include "transport/core/tenure.h"
 
 #include <time.h>
@@ -20,6 +20,7 @@ static _Thread_local struct {
     const struct vc__tenure *of;    /* the engine's that it left; NULL: none */
     struct doings left;             /* when it did so */
     const struct vc__tenure *eager; /* the engine's for which it is */
+    uint64_t seen; /* when it last kept that, or had it after a wait */
 } self;
 
 static struct doings
@@ -49,7 +50,8 @@ void
 vc__tenure_forbid(struct vc__tenure *t)
 {
     t->forbidden = true;
-    atomic_store_explicit(&t->us, 0, memory_order_relaxed);
+    t->ended = us_of(t) != 0;
+    atomic_store(&t->us, 0);
 }
 
 uint64_t
@@ -67,6 +69,13 @@ vc__tenure_judge(const struct vc__tenure *t)
         return 0;
     self.eager = t;
     return us;
+}
+
+void
+vc__tenure_entered(const struct vc__tenure *t)
+{
+    if (us_of(t) != 0)
+        self.seen = vc__now();
 }
 
 void
@@ -95,7 +104,7 @@ stretch_pace(const struct vc__tenure *t, uint64_t now)
     uint64_t n = atomic_load_explicit(&t->replies, memory_order_relaxed) -
                  t->replies_begin;
 
-    return (now - t->begin) * 1000 / (n > 0 ? n : 1);
+    return (now - t->begin) * 1000 / (n > 0 && n < INT64_MAX ? n : 1);
 }
 
 /* For vc__tenure_review(): decides after a trial; returns for how long, in
@@ -146,7 +155,7 @@ vc__tenure_review(struct vc__tenure *t, uint64_t now, uint32_t wakeup_us)
         with = t->pays;
     }
     t->ended = us_of(t) != 0 && !with;
-    atomic_store_explicit(&t->us, with ? us : 0, memory_order_relaxed);
+    atomic_store(&t->us, with ? us : 0);
 }
 
 /* For vc__tenure_goes_on(): the holder's tenure is over. A trial with tenures
@@ -161,6 +170,17 @@ tenure_passed(struct vc__tenure *t, uint64_t now)
     stretch_begin(t, now, VC__TENURES_TRIAL, us_of(t));
 }
 
+/* For vc__tenure_goes_on(): true if this thread is eager, and has wanted the
+ * engine within a tenure's time. */
+static bool
+thread_is_eager(const struct vc__tenure *t, uint64_t now)
+{
+    bool eager = self.eager == t && now - self.seen < us_of(t);
+
+    self.seen = now;
+    return eager;
+}
+
 bool
 vc__tenure_goes_on(struct vc__tenure *t, uint32_t wakeup_us)
 {
@@ -170,7 +190,7 @@ vc__tenure_goes_on(struct vc__tenure *t, uint32_t wakeup_us)
         return false;
     now = vc__now();
     vc__tenure_review(t, now, wakeup_us);
-    if (us_of(t) == 0 || self.eager != t)
+    if (us_of(t) == 0 || !thread_is_eager(t, now))
         return false;
     if (t->since == 0)
         t->since = now;

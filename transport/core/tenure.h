@@ -10,16 +10,17 @@
  * thread that is not eager is served at once, and ends a tenure.
  *
  * Tenures make calls wait, so there are tenures only where they pay. The engine
- * measures from time to time how many replies come with and without them. They
- * end early where replies are late: then all are notified at once of theirs. If the
- * holder does not come back, the first of the others takes the engine when its
+ * measures from time to time how many replies come with and without them. Where
+ * the holder's own reply is late, those that have theirs are notified at once.
+ * If the holder does not come back, one of the others takes the engine when its
  * deferral ends.
  *
- * The holder of the engine calls all of this, except init, and judge and left:
- * any thread, for itself.
+ * The holder of the engine calls all of this, except init; judge, are_off,
+ * entered and left, any thread for itself; and replied, any thread.
  *
- * Called by: engine_open.c (init), engine.c (forbid, judge, left, goes_on, end,
- * is_late), rpc/client/call.c (replied), tenure.c (left, review). */
+ * Called by: engine_open.c (init), engine.c (forbid, left, goes_on, end,
+ * is_late), rpc/client/call.c (replied), engine_queue.c (judge, are_off,
+ * tenures_before, entered, left, end), tenure.c (left, review). */
 #ifndef VC_TRANSPORT_TENURE_H
 #define VC_TRANSPORT_TENURE_H
 
@@ -30,6 +31,9 @@
 /* A tenure lasts as long as so many wake-ups: the hand-over at its end, which
  * costs a few, then is a small part of it. */
 #define VC__TENURE_WAKEUPS 20u
+/* A waiter is deferred for twice the tenures of those before it and its own, but
+ * for no more than so many: nobody may advance the engine meanwhile. */
+#define VC__TENURES_DEFERRED 64u
 /* Stretches of time, in tenures: the trials without and with them. Then one is
  * decided on. Each time that the decision is the same, it is for twice as long:
  * a trial may be disturbed, and trials make some calls wait. */
@@ -73,8 +77,8 @@ void vc__tenure_init(struct vc__tenure *t);
  * notifies the others. */
 void vc__tenure_forbid(struct vc__tenure *t);
 
-/* A caller has its reply. Called by call_on_ended() (rpc/client/call.c), on the
- * holder, mostly. Relaxed, and not one atomic step: for measuring. */
+/* A caller has its reply. Called by call_on_ended() (rpc/client/call.c), mostly
+ * on the holder. Relaxed, and not one atomic step: for measuring. */
 static inline void
 vc__tenure_replied(struct vc__tenure *t)
 {
@@ -87,11 +91,33 @@ vc__tenure_replied(struct vc__tenure *t)
 /* Judges whether the calling thread is eager: since vc__tenure_left() it has
  * not slept, nor worked for as long as two wake-ups take. Returns 0 if it is
  * not, or there are no tenures; otherwise how long one lasts. Called by
- * engine_queue(). */
+ * vc__engine_queue(). */
 uint64_t vc__tenure_judge(const struct vc__tenure *t);
 
+/* True if there are no tenures any more, after the caller was queued as
+ * deferred: it may have missed that all were notified. Sequentially consistent,
+ * as are the end of tenures and vc__token_notify(): either this thread sees the
+ * end, or the holder sees its waiter. Called by vc__engine_queue(). */
+static inline bool
+vc__tenure_are_off(const struct vc__tenure *t)
+{
+    return atomic_load(&t->us) == 0;
+}
+
+/* For how many tenures a waiter is deferred. Called by vc__engine_queue(). */
+static inline uint64_t
+vc__tenures_before(unsigned ahead)
+{
+    return ahead < VC__TENURES_DEFERRED / 2 ? 2 * (ahead + 1)
+                                            : VC__TENURES_DEFERRED;
+}
+
+/* The calling thread has the engine, after it had to wait. Called by
+ * vc__engine_queue(). */
+void vc__tenure_entered(const struct vc__tenure *t);
+
 /* The calling thread leaves the engine to others, or its wait has ended.
- * Called by engine_leave_to_others() and engine_queue(). */
+ * Called by engine_leave_to_others() and vc__engine_queue(). */
 void vc__tenure_left(const struct vc__tenure *t);
 
 /* For vc__tenure_goes_on(), and tests: ends the stretch of time, if that is
@@ -103,7 +129,7 @@ void vc__tenure_review(struct vc__tenure *t, uint64_t now, uint32_t wakeup_us);
 bool vc__tenure_goes_on(struct vc__tenure *t, uint32_t wakeup_us);
 
 /* The holder hands the engine over. Called by engine_leave_to_others() and
- * engine_queue(). */
+ * vc__engine_queue(). */
 static inline void
 vc__tenure_end(struct vc__tenure *t)
 {

@@ -132,13 +132,13 @@ vc__token_unqueue(struct vc__token *t, struct vc__waiter *w)
 static void
 waiter_notify(struct vc__token *t, struct vc__waiter *w, bool all)
 {
-    if (vc__waiter_is_done(w)) {
-        vc__waiter_notify(w);
-    } else if (all) {
-        vc__waiter_undefer(w);
+    if (all && !vc__waiter_is_done(w)) {
         waiter_urge(t, w);
         atomic_fetch_or(&t->word, VC__TOKEN_URGENT);
     }
+    /* It may be done just now, by another thread, which does not wake it. */
+    if (all || vc__waiter_is_done(w))
+        vc__waiter_notify(w);
 }
 
 void
@@ -146,8 +146,8 @@ vc__token_notify(struct vc__token *t, bool all)
 {
     struct vc__waiter *w;
 
-    if (!(atomic_load_explicit(&t->word, memory_order_relaxed) &
-          VC__TOKEN_AWAITED))
+    /* Sequentially consistent: see vc__tenure_are_off(). */
+    if (!(atomic_load(&t->word) & VC__TOKEN_AWAITED))
         return;
     pthread_mutex_lock(&t->lock);
     cds_list_for_each_entry (w, &t->waiters, node)

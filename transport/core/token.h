@@ -11,8 +11,8 @@
  * uses a token.
  *
  * Called by: engine_open.c (init, fini, is_held), engine.c (try, drop, keep,
- * is_held, is_watched, enter, yield, undefer, unqueue, notify, pass), token.c
- * (try). */
+ * is_held, is_watched, enter, unqueue, notify, pass), token.c (try),
+ * engine_queue.c (enter, yield, undefer, unqueue). */
 #ifndef VC_TRANSPORT_TOKEN_H
 #define VC_TRANSPORT_TOKEN_H
 
@@ -66,8 +66,8 @@ vc__token_try(struct vc__token *t)
 
 /* Called by engine_leave(), on the holder. Leaves the token free and returns
  * true if no thread waits for it and the program does not watch the engine.
- * Otherwise returns false: the caller is still the holder, and vc__token_pass()
- * must follow. */
+ * Otherwise returns false: the caller is still the holder, and must keep or pass
+ * the token. */
 static inline bool
 vc__token_drop(struct vc__token *t)
 {
@@ -109,7 +109,7 @@ vc__token_is_watched(struct vc__token *t)
 }
 
 /* Enter, undefer and unqueue are called by a thread that wants the token, with a
- * waiter of its own, without locks: in engine_queue() and, without undefer,
+ * waiter of its own, without locks: in vc__engine_queue() and, without undefer,
  * vc__engine_catch_up(). Enter returns true if the caller has the token, false
  * if w is queued for it; then vc__token_unqueue() must follow. */
 bool vc__token_enter(struct vc__token *t, struct vc__waiter *w, bool deferred);

@@ -8,11 +8,12 @@
  * the waiter's own thread; for hand and take see their comments.
  *
  * Called by: rpc/client/call.c (done_in_turn), rpc/server/server_op.c
- * (is_done), rpc/stream/stream.c (is_done), engine.c (is_done, sleep), token.c
+ * (is_done), rpc/stream/stream.c (is_done), engine.c (is_done), token.c
  * (is_done, defer, is_deferred, undefer, notify, hand, take), waiter.c
  * (is_done, undefer, sleep), rpc/client/channel.c (await),
  * rpc/server/server_cancel.c (await), rpc/server/server_close.c (await), crew.c
- * (hand, take, sleep), hand.c (hand), many files (init, done). */
+ * (hand, take, sleep), hand.c (hand), engine_queue.c (sleep), many files (init,
+ * done). */
 #ifndef VC_TRANSPORT_WAITER_H
 #define VC_TRANSPORT_WAITER_H
 
@@ -111,7 +112,7 @@ bool vc__waiter_take(struct vc__waiter *w);
 
 /* Sleeps in the kernel until w is done, has the token or was woken, or the
  * clock passes `until`. The waiter's own thread, without locks: in
- * engine_queue(), vc__waiter_await(), a hand's loop and the watcher's. */
+ * vc__engine_queue(), vc__waiter_await(), a hand's loop and the watcher's. */
 void vc__waiter_sleep(struct vc__waiter *w, uint64_t until);
 
 #endif
