@@ -129,7 +129,9 @@ void
 features_reset(void)
 {
     memset(&features_seen, 0, sizeof features_seen);
+    pthread_mutex_lock(&lock);
     gate_is_open = false;
+    pthread_mutex_unlock(&lock);
 }
 
 void

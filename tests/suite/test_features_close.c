@@ -203,6 +203,7 @@ ends_its_server(struct vc_call *call, const Suite__EchoRequest *request,
     snprintf(gate.drained_text, sizeof gate.drained_text, "%s", vc_error());
     gate.closed = vc_server_close(gate.server, LONG_MS);
     snprintf(gate.closed_text, sizeof gate.closed_text, "%s", vc_error());
+    fixture_tell(&gate.begun);
     return VC_OK;
 }
 
@@ -370,6 +371,7 @@ a_handler_that_would_wait_for_itself_is_refused_at_once(void **state)
     assert_status(VC_OK, suite_probe_echo(f.channel, &request, NULL, &reply));
 
     vc_message_free(reply);
+    fixture_await(&gate.begun, 1);
     assert_int_equal(VC_FAILED_PRECONDITION, gate.drained);
     assert_non_null(strstr(gate.drained_text, "vc_server_drain_start()"));
     assert_int_equal(VC_FAILED_PRECONDITION, gate.closed);
