@@ -82,9 +82,10 @@ served_by(const struct fleet *f, unsigned i)
     return c.handlers_started;
 }
 
-/* Makes calls until the description has this many servers that are ready. */
+/* Makes calls until the description has this many servers that are ready. All
+ * calls must succeed if `good`. */
 static void
-ready_await(struct fleet *f, unsigned n)
+ready_await_by(struct fleet *f, unsigned n, bool good)
 {
     uint64_t due = fixture_ms() + AWAIT_MS;
     unsigned ready = 0;
@@ -94,7 +95,7 @@ ready_await(struct fleet *f, unsigned n)
         const char *at = text;
 
         assert_true(fixture_ms() < due);
-        if (refuse == 0)
+        if (good)
             assert_status(VC_OK, fixture_echo(f->channel, 10, 1));
         else
             fixture_echo(f->channel, 10, 1);
@@ -102,6 +103,12 @@ ready_await(struct fleet *f, unsigned n)
         for (ready = 0; (at = strstr(at, ": ready,")) != NULL; at++)
             ready++;
     }
+}
+
+static void
+ready_await(struct fleet *f, unsigned n)
+{
+    ready_await_by(f, n, refuse == 0);
 }
 
 /* The number before this word in the line about server i. */
@@ -473,7 +480,9 @@ one_that_is_back_gets_calls_again(void **state)
     fleet_start(&f, "", "round_robin");
     ready_await(&f, SERVERS);
     server_stop(&f, 1);
-    ready_await(&f, SERVERS - 1);
+    /* A call that is sent before the client has noticed that fails, as its
+     * outcome is unknown. */
+    ready_await_by(&f, SERVERS - 1, false);
     fixture_start_server_at(&f.servers[1], f.servers[1].port, 1, NULL);
     ready_await(&f, SERVERS);
     for (unsigned i = 0; i < CALLS; i++)
