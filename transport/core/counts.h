@@ -80,8 +80,8 @@ void vc__tally_open(struct vc__tally *t, struct vc__ledger *l,
 void vc__tally_close(struct vc__tally *t, struct vc__ledger *l);
 
 /* Adds n to a word that the calling thread may write. Called by the functions
- * below, and by waiter_hand() (token.c) for handovers. Relaxed, and not one atomic
- * step: there is one writer, and readers want the number only. */
+ * below, and by waiter_hand() (token.c) for handovers. Relaxed, and not one
+ * atomic step: there is one writer, and readers want the number only. */
 static inline void
 vc__count_add(_Atomic uint64_t *count, uint64_t n)
 {

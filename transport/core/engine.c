@@ -49,8 +49,8 @@
 
 static void engine_park(struct vc__engine *e);
 
-/* For engine_leave(), when others wait: keeps the token for a later call of this
- * thread, or hands it over. */
+/* For engine_leave(), when others wait: keeps the token for a later call of
+ * this thread, or hands it over. */
 __attribute__((noinline)) static void
 engine_leave_to_others(struct vc__engine *e)
 {

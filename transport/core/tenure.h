@@ -31,8 +31,8 @@
 /* A tenure lasts as long as so many wake-ups: the hand-over at its end, which
  * costs a few, then is a small part of it. */
 #define VC__TENURE_WAKEUPS 20u
-/* A waiter is deferred for twice the tenures of those before it and its own, but
- * for no more than so many: nobody may advance the engine meanwhile. */
+/* A waiter is deferred for twice the tenures of those before it and its own,
+ * but for no more than so many: nobody may advance the engine meanwhile. */
 #define VC__TENURES_DEFERRED 64u
 /* Stretches of time, in tenures: the trials without and with them. Then one is
  * decided on. Each time that the decision is the same, it is for twice as long:
@@ -125,7 +125,8 @@ void vc__tenure_left(const struct vc__tenure *t);
 void vc__tenure_review(struct vc__tenure *t, uint64_t now, uint32_t wakeup_us);
 
 /* The holder leaves, and others wait: true if it keeps the engine. Sets t->over
- * if it is to hand it over when it wants it again. Called by engine_leave_to_others(). */
+ * if it is to hand it over when it wants it again. Called by
+ * engine_leave_to_others(). */
 bool vc__tenure_goes_on(struct vc__tenure *t, uint32_t wakeup_us);
 
 /* The holder hands the engine over. Called by engine_leave_to_others() and
