@@ -205,6 +205,7 @@ attempt_reply_unpack(struct vc__attempt *u, const struct vc__reply_frame *reply)
 {
     size_t memory = u->channel->reply_memory;
     struct vc__reply *r = vc__reply_take(&u->channel->runtime->replies, memory);
+    struct vc__bytes from = {.data = reply->body, .len = reply->len};
     struct vc__message_fault fault;
 
     if (r == NULL) {
@@ -215,8 +216,8 @@ attempt_reply_unpack(struct vc__attempt *u, const struct vc__reply_frame *reply)
         attempt_failed(u);
         return;
     }
-    u->reply = vc__codec_unpack(&u->method->reply, &r->allocator, memory,
-                                reply->body, reply->len, &fault);
+    u->reply = vc__codec_unpack(&u->method->reply, &r->allocator, memory, &from,
+                                &fault);
     if (u->reply != NULL)
         return;
     vc__reply_give(r);

@@ -16,14 +16,14 @@ stream_client_reply_unpack(struct vc__client_stream *c,
                            struct vc__error *error)
 {
     struct vc__reply *r = vc__reply_take(c->stream.replies, c->stream.memory);
+    struct vc__bytes from = {.data = reply->body, .len = reply->len};
     struct vc__message_fault fault = {.what = "out of memory"};
     char why[VC__ERROR_TEXT];
     void *message = NULL;
 
     if (r != NULL)
-        message =
-            vc__codec_unpack(&c->type->reply, &r->allocator, c->stream.memory,
-                             reply->body, reply->len, &fault);
+        message = vc__codec_unpack(&c->type->reply, &r->allocator,
+                                   c->stream.memory, &from, &fault);
     if (message != NULL) {
         pthread_mutex_lock(&c->stream.lock);
         c->stream.last = message;

@@ -108,9 +108,19 @@ arena_grow(struct vc__arena *a)
     return 0;
 }
 
+/* Called by large_alloc() and vc__arena_adopt(): adds a chunk of one piece. The
+ * rest of the present chunk stays in use. */
+static void
+large_add(struct vc__arena *a, struct vc__arena_chunk *c)
+{
+    c->older = a->large;
+    a->large = c;
+    a->before += c->size;
+    arena_limit(a);
+}
+
 /* Called by alloc_beyond(). A piece that is larger than the next chunk gets a
- * chunk of its own, which is returned; the rest of the present chunk stays in
- * use. NULL as chunk_new() without memory. */
+ * chunk of its own, which is returned. NULL as chunk_new() without memory. */
 static void *
 large_alloc(struct vc__arena *a, size_t piece)
 {
@@ -118,12 +128,18 @@ large_alloc(struct vc__arena *a, size_t piece)
 
     if (c == NULL)
         return NULL;
-    c->older = a->large;
-    a->large = c;
-    a->before += piece;
-    arena_limit(a);
+    large_add(a, c);
     next_double(a);
     return c->room;
+}
+
+void
+vc__arena_adopt(struct vc__arena *a, void *block, size_t size)
+{
+    struct vc__arena_chunk *c = block;
+
+    c->size = size - sizeof *c;
+    large_add(a, c);
 }
 
 /* The slow path of vc__arena_alloc(), kept out of it: the piece does not fit,

@@ -10,7 +10,8 @@
  *
  * Called by: reply_arena.c (init, fini, reset, set_cap),
  * rpc/server/server_call.c (init, fini, reset), arena.c (reset, taken),
- * rpc/server/server_reply.c (reset), many files (alloc). */
+ * rpc/server/server_reply.c (reset), rpc/server/server_begin.c (adopt), many
+ * files (alloc). */
 #ifndef VC_RPC_ARENA_H
 #define VC_RPC_ARENA_H
 
@@ -77,6 +78,13 @@ size_t vc__arena_taken(const struct vc__arena *a);
 /* Changes the cap, which counts from the last reset. Called by
  * vc__reply_take() for each reply that it takes, also for a new one. */
 void vc__arena_set_cap(struct vc__arena *a, size_t cap);
+
+/* The arena gets a block that was taken from its account with this size, and
+ * gives it back at the next reset. The block counts, and may exceed the cap.
+ * Its first VC__ARENA_HEAD bytes are the arena's from now on. Called by
+ * request_unpack(), on the holder. */
+#define VC__ARENA_HEAD sizeof(struct vc__arena_chunk)
+void vc__arena_adopt(struct vc__arena *a, void *block, size_t size);
 
 /* Returns size bytes aligned for any type, not zeroed; NULL if that would
  * exceed the cap, or the memory that the account allows, or memory is short. A

@@ -4,7 +4,6 @@
  * See rpc/codec/codec.h. */
 #include "rpc/codec/codec.h"
 
-#include "rpc/codec/fast_codec.h"
 #include "rpc/codec/whole.h"
 
 #define MEMORY_FACTOR 4
@@ -44,20 +43,20 @@ vc__codec_pack(const struct vc_message_type *type,
 void *
 vc__codec_unpack(const struct vc_message_type *type,
                  ProtobufCAllocator *allocator, size_t memory,
-                 const uint8_t *data, size_t len,
-                 struct vc__message_fault *fault)
+                 struct vc__bytes *from, struct vc__message_fault *fault)
 {
     const struct vc__message_limits limits = {VC__MESSAGE_DEPTH, memory};
     void *message;
 
     if (type->unpack != NULL ||
-        !vc__fast_unpack(type->desc, allocator, memory, data, len, &message)) {
-        if (!vc__message_is_good(type->desc, data, len, &limits, NULL, fault))
+        !vc__fast_unpack(type->desc, allocator, memory, from, &message)) {
+        if (!vc__message_is_good(type->desc, from->data, from->len, &limits,
+                                 NULL, fault))
             return NULL;
-        message =
-            type->unpack != NULL
-                ? type->unpack(allocator, len, data)
-                : protobuf_c_message_unpack(type->desc, allocator, len, data);
+        message = type->unpack != NULL
+                      ? type->unpack(allocator, from->len, from->data)
+                      : protobuf_c_message_unpack(type->desc, allocator,
+                                                  from->len, from->data);
     }
     if (message == NULL)
         *fault = (struct vc__message_fault){.what = vc__codec_no_memory};

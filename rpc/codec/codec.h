@@ -18,6 +18,7 @@
 
 #include <verbcall/service.h>
 
+#include "rpc/codec/fast_codec.h"
 #include "rpc/codec/validate.h"
 
 /* How a message will be packed. */
@@ -43,9 +44,9 @@ void vc__codec_pack(const struct vc_message_type *type,
                     const struct vc__packing *packing, const void *message,
                     uint8_t *out);
 
-/* Checks len bytes from a peer and unpacks them into memory of the allocator,
- * at most `memory` bytes. Returns the message, which is freed with that memory.
- * NULL with *fault set if they are no message of this type or need too much
+/* Checks bytes from a peer and unpacks them into memory of the allocator, at
+ * most `memory` bytes. Returns the message, which is freed with that memory; if
+ * from->in_use is set then, *from must last as long. NULL with *fault set if they are no message of this type or need too much
  * memory, or if memory is short. Called for a request or a reply on the holder;
  * for a message of a stream on the thread of vc_stream_receive(), or as a
  * handler before on_message(); and by reply_copy() of rpc/protobuf_c on the
@@ -53,8 +54,7 @@ void vc__codec_pack(const struct vc_message_type *type,
 extern const char vc__codec_no_memory[]; /* fault->what if memory is short */
 void *vc__codec_unpack(const struct vc_message_type *type,
                        ProtobufCAllocator *allocator, size_t memory,
-                       const uint8_t *data, size_t len,
-                       struct vc__message_fault *fault);
+                       struct vc__bytes *from, struct vc__message_fault *fault);
 
 /* Returns the most bytes that unpacking may take if messages are limited to
  * max_message bytes. Some types legitimately grow a lot; an attack grows more.

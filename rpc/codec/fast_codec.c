@@ -1,16 +1,15 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * See rpc/codec/fast_codec.h. Unpacking reads the members into a table, which
- * shows whether the message is plain and how much memory it takes, then stores
- * them. Packing first computes the length, which is always needed, and whether
- * the message is plain.
+ * Unpacking, see rpc/codec/fast_codec.h. It reads the members into a table,
+ * which shows whether the message is plain and how much memory it takes, then
+ * stores them.
  *
  * All static functions are pure but for the allocator, too, and run on the
- * thread of vc__fast_unpack() or, from varint_size() on, of vc__fast_size() and
- * vc__fast_pack(). Those that read return false if the message is malformed,
- * not plain, or over its memory: then vc__fast_unpack() leaves it to the slow
- * path. Those that store return false if the allocator has no memory. */
+ * thread of vc__fast_unpack() or vc__fast_lead(). Those that read return false
+ * if the message is malformed, not plain, or over its memory: then
+ * vc__fast_unpack() leaves it to the slow path. Those that store return false
+ * if the allocator has no memory. */
 #include "rpc/codec/fast_codec.h"
 
 #include <limits.h>
@@ -28,6 +27,7 @@
 struct value {
     const ProtobufCFieldDescriptor *field;
     const uint8_t *data; /* of a string or bytes */
+    uint8_t *in_place;   /* the same, if it is bytes and not copied, or NULL */
     uint64_t number;     /* of other types; else the length */
 };
 
@@ -35,6 +35,7 @@ struct reader {
     const uint8_t *at, *end;
     const ProtobufCFieldDescriptor *field, *last; /* the next to look at; end */
     size_t memory;                                /* may still be taken */
+    struct vc__bytes *from;
 };
 
 /* Counts an allocation, for vc__fast_unpack() and fast_codec_block(). False if
@@ -116,18 +117,23 @@ field_find(struct reader *r, uint64_t number)
     return r->field < r->last && r->field->id == number ? r->field++ : NULL;
 }
 
-/* Asked by member_read() and vc__fast_size(): false for a repeated or required
- * field, and for one of a oneof. */
-static bool
-is_plain(const ProtobufCFieldDescriptor *f)
+/* Called by fast_codec_block(): where the bytes are if they are not to be
+ * copied, else NULL. A program expects them aligned as if they were
+ * allocated. */
+static uint8_t *
+block_in_place(const struct reader *r, const struct value *v)
 {
-    return (f->label == PROTOBUF_C_LABEL_NONE ||
-            f->label == PROTOBUF_C_LABEL_OPTIONAL) &&
-           (f->flags & PROTOBUF_C_FIELD_FLAG_ONEOF) == 0;
+    uint8_t *at;
+
+    if (r->from->lasting == NULL || v->number < r->from->len / 2)
+        return NULL;
+    at = r->from->lasting + (v->data - r->from->data);
+    return (uintptr_t)at % VC__ARENA_ALIGN == 0 ? at : NULL;
 }
 
-/* Called by value_read(): reads a string or bytes, and counts their memory.
- * False also if the string is not UTF-8 or has a NUL. */
+/* Called by value_read(): reads a string or bytes, and counts their memory,
+ * also if they are not copied. False also if the string is not UTF-8 or has a
+ * NUL. */
 static bool
 fast_codec_block(struct reader *r, struct value *v)
 {
@@ -139,6 +145,8 @@ fast_codec_block(struct reader *r, struct value *v)
     if (v->field->type == PROTOBUF_C_TYPE_STRING)
         return vc__utf8_valid(v->data, v->number) &&
                fast_codec_take(r, v->number + 1);
+    v->in_place = block_in_place(r, v);
+    r->from->in_use |= v->in_place != NULL;
     return v->number == 0 || fast_codec_take(r, v->number);
 }
 
@@ -179,12 +187,13 @@ member_read(struct reader *r, struct value *v)
     if (!fast_codec_varint(r, TAG_MAX, &tag))
         return false;
     v->field = field_find(r, tag >> 3);
-    return v->field != NULL && is_plain(v->field) && value_read(r, v, tag & 7);
+    return v->field != NULL && vc__field_is_plain(v->field) &&
+           value_read(r, v, tag & 7);
 }
 
 /* Called by vc__fast_unpack(). Reads all members; returns how many, or -1 if
  * they make no plain message. A type with required fields makes none:
- * is_plain() refuses those that are there, fields_pass() those that are not. */
+ * vc__field_is_plain() refuses those that are there, fields_pass() those that are not. */
 static int
 members_read(struct reader *r, struct value values[VC__PLAIN_FIELDS])
 {
@@ -212,14 +221,15 @@ string_store(ProtobufCAllocator *a, char **out, const struct value *v)
     return true;
 }
 
-/* Called by value_store(): copies bytes. Empty bytes get no memory. */
+/* Called by value_store(): copies bytes, or points to them. Empty bytes get no
+ * memory. */
 static bool
 bytes_store(ProtobufCAllocator *a, ProtobufCBinaryData *out,
             const struct value *v)
 {
-    uint8_t *data = NULL;
+    uint8_t *data = v->in_place;
 
-    if (v->number > 0) {
+    if (data == NULL && v->number > 0) {
         data = a->alloc(a->allocator_data, v->number);
         if (data == NULL)
             return false;
@@ -300,246 +310,66 @@ message_make(const ProtobufCMessageDescriptor *desc, ProtobufCAllocator *a,
 bool
 vc__fast_unpack(const ProtobufCMessageDescriptor *desc,
                 ProtobufCAllocator *allocator, size_t memory,
-                const uint8_t *data, size_t len, void **message)
+                struct vc__bytes *from, void **message)
 {
     struct value values[VC__PLAIN_FIELDS];
-    struct reader r = {data, len > 0 ? data + len : data, desc->fields,
-                       desc->fields + desc->n_fields, memory};
+    struct reader r = {
+        .at = from->data,
+        .end = from->len > 0 ? from->data + from->len : from->data,
+        .field = desc->fields,
+        .last = desc->fields + desc->n_fields,
+        .memory = memory,
+        .from = from,
+    };
     int n;
 
-    if (len > INT_MAX || desc->message_init == NULL ||
+    if (from->len > INT_MAX || desc->message_init == NULL ||
         !fast_codec_take(&r, desc->sizeof_message))
         return false;
     n = members_read(&r, values);
-    if (n < 0)
+    if (n < 0) {
+        from->in_use = false;
         return false;
+    }
     *message = message_make(desc, allocator, values, n);
     return true;
 }
 
-/* --- packing ----------------------------------------------------------- */
-
-/* Returns the bytes of the varint of n, for piece_size() and
- * vc__fast_size(). */
-static size_t
-varint_size(uint64_t n)
-{
-    size_t size = 1;
-
-    while ((n >>= 7) != 0)
-        size++;
-    return size;
-}
-
-/* Called by piece_put() and vc__fast_pack(). Returns the end of what it
- * wrote. */
-static uint8_t *
-varint_put(uint8_t *out, uint64_t n)
-{
-    while (n >= 0x80) {
-        *out++ = (uint8_t)(n | 0x80);
-        n >>= 7;
-    }
-    *out++ = (uint8_t)n;
-    return out;
-}
-
-/* Returns a member of 8 bytes, for varint_of() and piece_get(). */
-static uint64_t
-fast_codec_get64(const void *member)
-{
-    uint64_t n;
-
-    memcpy(&n, member, sizeof n);
-    return n;
-}
-
-/* Returns a member of 4 bytes, for varint_of() and piece_get(). */
-static uint32_t
-fast_codec_get32(const void *member)
-{
-    uint32_t n;
-
-    memcpy(&n, member, sizeof n);
-    return n;
-}
-
-/* Called by piece_get(). Returns the value that the varint of a member
- * encodes. */
-static uint64_t
-varint_of(ProtobufCType type, const void *member)
-{
-    uint64_t n;
-
-    switch (type) {
-    case PROTOBUF_C_TYPE_UINT32:
-        return fast_codec_get32(member);
-    case PROTOBUF_C_TYPE_SINT32:
-        n = fast_codec_get32(member);
-        return (uint32_t)(n << 1 ^ -(n >> 31));
-    case PROTOBUF_C_TYPE_SINT64:
-        n = fast_codec_get64(member);
-        return n << 1 ^ -(n >> 63);
-    case PROTOBUF_C_TYPE_INT64:
-    case PROTOBUF_C_TYPE_UINT64:
-        return fast_codec_get64(member);
-    case PROTOBUF_C_TYPE_BOOL:
-        return *(const protobuf_c_boolean *)member != 0;
-    default: /* int32 and enums are signed, in 64 bits */
-        return (uint64_t)(int64_t)(int32_t)fast_codec_get32(member);
-    }
-}
-
-/* One member to be packed. */
-struct piece {
-    unsigned wire;
-    const void *data; /* of a string or bytes, else not set */
-    uint64_t number;  /* of other types; else the length */
-};
-
-/* Asked by piece_given(): true if the number is zero. Like protobuf-c, takes a
- * negative zero for zero. */
+/* Called by vc__fast_lead(): passes the value of a member that is no string,
+ * bytes or message. */
 static bool
-fast_codec_is_zero(ProtobufCType type, uint64_t number)
+value_pass(struct reader *r, unsigned wire)
 {
-    if (type == PROTOBUF_C_TYPE_FLOAT)
-        return (number & INT32_MAX) == 0;
-    if (type == PROTOBUF_C_TYPE_DOUBLE)
-        return (number & INT64_MAX) == 0;
-    return number == 0;
-}
+    uint64_t value;
 
-/* Asked by vc__fast_size() and vc__fast_pack(). False if the member is not
- * packed: it has no presence and is zero, or it has presence and is not set. */
-static bool
-piece_given(const ProtobufCFieldDescriptor *f, const uint8_t *message,
-            const struct piece *p)
-{
-    if (f->label == PROTOBUF_C_LABEL_NONE)
-        return !fast_codec_is_zero(f->type, p->number);
-    if (f->type == PROTOBUF_C_TYPE_STRING)
-        return p->data != NULL && p->data != f->default_value;
-    return *(const protobuf_c_boolean *)(message + f->quantifier_offset) != 0;
-}
-
-/* Called by vc__fast_size() and vc__fast_pack(): fills in *p from the member.
- * p->data points into the message. */
-static void
-piece_get(const ProtobufCFieldDescriptor *f, const void *member,
-          struct piece *p)
-{
-    const ProtobufCBinaryData *bytes = member;
-
-    switch (f->type) {
-    case PROTOBUF_C_TYPE_STRING:
-        p->wire = PROTOBUF_C_WIRE_TYPE_LENGTH_PREFIXED;
-        memcpy(&p->data, member, sizeof p->data);
-        p->number = p->data == NULL ? 0 : strlen(p->data);
-        break;
-    case PROTOBUF_C_TYPE_BYTES:
-        p->wire = PROTOBUF_C_WIRE_TYPE_LENGTH_PREFIXED;
-        p->data = bytes->data;
-        p->number = bytes->len;
-        break;
-    case PROTOBUF_C_TYPE_SFIXED32:
-    case PROTOBUF_C_TYPE_FIXED32:
-    case PROTOBUF_C_TYPE_FLOAT:
-        p->wire = PROTOBUF_C_WIRE_TYPE_32BIT;
-        p->number = fast_codec_get32(member);
-        break;
-    case PROTOBUF_C_TYPE_SFIXED64:
-    case PROTOBUF_C_TYPE_FIXED64:
-    case PROTOBUF_C_TYPE_DOUBLE:
-        p->wire = PROTOBUF_C_WIRE_TYPE_64BIT;
-        p->number = fast_codec_get64(member);
-        break;
-    default:
-        p->wire = PROTOBUF_C_WIRE_TYPE_VARINT;
-        p->number = varint_of(f->type, member);
-        break;
-    }
-}
-
-/* Called by vc__fast_size(): returns the bytes of the packed value, without its
- * tag. */
-static size_t
-piece_size(const struct piece *p)
-{
-    switch (p->wire) {
-    case PROTOBUF_C_WIRE_TYPE_LENGTH_PREFIXED:
-        return varint_size(p->number) + p->number;
-    case PROTOBUF_C_WIRE_TYPE_32BIT:
-        return 4;
+    switch (wire) {
+    case PROTOBUF_C_WIRE_TYPE_VARINT:
+        return fast_codec_varint(r, VALUE_MAX, &value);
     case PROTOBUF_C_WIRE_TYPE_64BIT:
-        return 8;
-    default:
-        return varint_size(p->number);
-    }
-}
-
-/* Called by vc__fast_pack(): writes the packed value after its tag. Returns the
- * end of what it wrote. */
-static uint8_t *
-piece_put(uint8_t *out, const struct piece *p)
-{
-    switch (p->wire) {
-    case PROTOBUF_C_WIRE_TYPE_LENGTH_PREFIXED:
-        out = varint_put(out, p->number);
-        if (p->number > 0)
-            memcpy(out, p->data, p->number);
-        return out + p->number;
+        return fast_codec_fixed(r, 8, &value);
     case PROTOBUF_C_WIRE_TYPE_32BIT:
-        vc__put32(out, (uint32_t)p->number);
-        return out + 4;
-    case PROTOBUF_C_WIRE_TYPE_64BIT:
-        vc__put64(out, p->number);
-        return out + 8;
+        return fast_codec_fixed(r, 4, &value);
     default:
-        return varint_put(out, p->number);
-    }
-}
-
-bool
-vc__fast_size(const ProtobufCMessage *message, size_t *size)
-{
-    const ProtobufCMessageDescriptor *desc = message->descriptor;
-    const uint8_t *m = (const uint8_t *)message;
-    size_t total = 0;
-
-    if (message->n_unknown_fields > 0 || desc->n_fields > VC__PLAIN_FIELDS)
         return false;
-    for (unsigned i = 0; i < desc->n_fields; i++) {
-        const ProtobufCFieldDescriptor *f = &desc->fields[i];
-        struct piece p;
-
-        if (!is_plain(f) || f->type == PROTOBUF_C_TYPE_MESSAGE)
-            return false;
-        piece_get(f, m + f->offset, &p);
-        if (!piece_given(f, m, &p))
-            continue;
-        if (p.wire == PROTOBUF_C_WIRE_TYPE_LENGTH_PREFIXED && p.number > 0 &&
-            p.data == NULL)
-            return false;
-        total += varint_size((uint64_t)f->id << 3) + piece_size(&p);
     }
-    *size = total;
-    return true;
 }
 
-void
-vc__fast_pack(const ProtobufCMessage *message, uint8_t *out)
+size_t
+vc__fast_lead(const uint8_t *data, size_t len)
 {
-    const ProtobufCMessageDescriptor *desc = message->descriptor;
-    const uint8_t *m = (const uint8_t *)message;
+    struct reader r = {.at = data, .end = data + len};
+    uint64_t tag, length;
 
-    for (unsigned i = 0; i < desc->n_fields; i++) {
-        const ProtobufCFieldDescriptor *f = &desc->fields[i];
-        struct piece p;
-
-        piece_get(f, m + f->offset, &p);
-        if (!piece_given(f, m, &p))
-            continue;
-        out = varint_put(out, (uint64_t)f->id << 3 | p.wire);
-        out = piece_put(out, &p);
+    while (fast_codec_varint(&r, TAG_MAX, &tag)) {
+        if ((tag & 7) == PROTOBUF_C_WIRE_TYPE_LENGTH_PREFIXED) {
+            if (!fast_codec_varint(&r, LENGTH_MAX, &length))
+                break;
+            if (length > (size_t)(r.end - r.at))
+                return (size_t)(r.at - data);
+            r.at += length;
+        } else if (!value_pass(&r, tag & 7)) {
+            break;
+        }
     }
+    return 0;
 }

@@ -59,6 +59,7 @@ reply_copy(struct vc_call *call, const ProtobufCMessage *message)
     const struct vc_message_type *type = &call->method->reply;
     char gap[VC__GAP_TEXT];
     struct vc__packing packing;
+    struct vc__bytes from = {.lasting = NULL};
     struct vc__message_fault fault;
     char why[VC__ERROR_TEXT];
     uint8_t *packed;
@@ -70,12 +71,13 @@ reply_copy(struct vc_call *call, const ProtobufCMessage *message)
                               "the reply of the service cannot be packed: %s",
                               gap);
     }
-    packed = vc__outgoing_pack(type, message, &packing);
+    from.data = packed = vc__outgoing_pack(type, message, &packing);
+    from.len = packing.size;
     if (packed == NULL)
         return vc__call_fault(call, VC_RESOURCE_EXHAUSTED,
                               "the server has no memory for the reply");
-    copy = vc__codec_unpack(type, &call->arena.allocator, SIZE_MAX, packed,
-                            packing.size, &fault);
+    copy =
+        vc__codec_unpack(type, &call->arena.allocator, SIZE_MAX, &from, &fault);
     free(packed);
     if (copy == NULL) {
         vc__message_fault_text(&fault, why, sizeof why);

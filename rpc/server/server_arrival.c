@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 
+#include "rpc/codec/fast_codec.h"
 #include "rpc/server/server_counts.h"
 #include "rpc/server/server_deadline.h"
 #include "rpc/server/server_link.h"
@@ -24,14 +25,15 @@ server_arrival_part_of(const struct vc__server_session *s)
 
 static void stalled_look(struct vc__server_part *part);
 
-/* Updates the count of bytes after a change; the assembly held `before` then.
- * Called by server_arrival_lose(), vc__server_arrival_begin() and
- * vc__server_arrival_free(). */
+/* Updates the count of bytes after a change. Called by server_arrival_lose(),
+ * vc__server_arrival_begin() and vc__server_arrival_free(). */
 static void
-holds_since(struct vc__server_part *part, const struct vc__server_arrival *a,
-            size_t before)
+holds_count(struct vc__server_part *part, struct vc__server_arrival *a)
 {
-    part->arriving += vc__assembly_holds(&a->assembly) - before;
+    size_t holds = vc__assembly_holds(&a->assembly);
+
+    part->arriving += holds - a->held;
+    a->held = holds;
     vc__server_count_arriving(part);
 }
 
@@ -48,11 +50,9 @@ vc__server_arrival_unreserve(struct vc__server_arrival *a)
 static void
 server_arrival_lose(struct vc__server_part *part, struct vc__server_arrival *a)
 {
-    size_t before = vc__assembly_holds(&a->assembly);
-
     vc__server_arrival_unreserve(a);
     vc__assembly_lose(&a->assembly);
-    holds_since(part, a, before);
+    holds_count(part, a);
 }
 
 /* Drops the memory of arrivals that had no part for `for_us`, or whose deadline
@@ -124,14 +124,15 @@ account_for(struct vc__server_session *s, struct vc__server_arrival *a,
             size_t bytes)
 {
     struct vc__account *account = &s->peer->account;
+    size_t parts = bytes + VC__ASSEMBLY_ROOM;
 
-    if (!vc__memory_reserve(account, 2 * bytes)) {
+    if (!vc__memory_reserve(account, parts + bytes)) {
         if (vc__store_is_scarce(account->store))
             stalled_lose(server_arrival_part_of(s), a->came, STALLED_US);
-        if (!vc__memory_reserve(account, 2 * bytes))
+        if (!vc__memory_reserve(account, parts + bytes))
             return NULL;
     }
-    vc__memory_discount(account, bytes); /* the assembly counts these itself */
+    vc__memory_discount(account, parts); /* the assembly counts these itself */
     a->reserved = bytes;
     return account;
 }
@@ -157,13 +158,16 @@ vc__server_arrival_begin(struct vc__server_session *s,
     slot->arrival = a;
     if (bytes > 0 && bytes <= max)
         account = account_for(s, a, bytes);
+    if (bytes > 0)
+        a->assembly.lead = vc__fast_lead(f->body + VC__ASSEMBLY_TOTAL,
+                                         f->body_len - VC__ASSEMBLY_TOTAL);
     good = vc__assembly_begin(&a->assembly, f, max, account);
     if (a->assembly.loss != VC__ASSEMBLY_KEPT)
         vc__server_arrival_unreserve(a);
     cds_list_add_tail(&a->node, &part->arrivals);
     if (!vc__timer_running(&part->stalled))
         stalled_look(part);
-    holds_since(part, a, 0);
+    holds_count(part, a);
     return good || vc__server_breach(s->link, "an invalid first part");
 }
 
@@ -181,12 +185,10 @@ void
 vc__server_arrival_free(struct vc__server_peer *peer,
                         struct vc__server_arrival *a)
 {
-    size_t before = vc__assembly_holds(&a->assembly);
-
     vc__server_arrival_unreserve(a);
     cds_list_del(&a->node);
     vc__assembly_end(&a->assembly);
-    holds_since(peer->part, a, before);
+    holds_count(peer->part, a);
     vc__trimmer_note(&peer->part->trimmer);
     free(a);
 }

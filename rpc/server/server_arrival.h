@@ -23,6 +23,7 @@ struct vc__server_arrival {
     struct cds_list_head node; /* in part->arrivals */
     uint64_t due, came;        /* deadline; arrival of the last part */
     size_t reserved;           /* bytes, for the unpacked message */
+    size_t held;               /* bytes in part->arriving */
     uint16_t method;
     uint8_t kind;    /* VC__FRAME_*_STREAM of the call */
     bool in_message; /* a message of a running stream */

@@ -147,19 +147,33 @@ call_starve(const struct vc__call_site *site)
                        "the server has no memory for a call");
 }
 
+/* Called by request_unpack(): the request points into the assembly, whose
+ * memory becomes the call's. Both have the account of the client. */
+static void
+request_adopt(struct vc_call *call, struct vc__assembly *whole)
+{
+    size_t size;
+    uint8_t *block = vc__assembly_hand(whole, &size);
+
+    _Static_assert(VC__ARENA_HEAD <= VC__ASSEMBLY_HEAD, "the arena has room");
+    vc__arena_adopt(&call->arena, block, size);
+}
+
 /* Unpacks the request into the call's arena; does nothing if the client
  * streams. False, with the reason in *fault, if that fails. Called by
  * call_take(). */
 static bool
-request_unpack(struct vc_call *call, const uint8_t *body, uint32_t len,
-               struct vc__message_fault *fault)
+request_unpack(struct vc_call *call, struct vc__bytes *from,
+               struct vc__assembly *whole, struct vc__message_fault *fault)
 {
     call->request = NULL;
     if (call->site.kind & VC__FRAME_CLIENT_STREAM)
         return true;
     call->request = vc__codec_unpack(
         &call->method->request, &call->arena.allocator,
-        vc__call_part(call)->server->request_memory, body, len, fault);
+        vc__call_part(call)->server->request_memory, from, fault);
+    if (from->in_use)
+        request_adopt(call, whole);
     return call->request != NULL;
 }
 
@@ -202,8 +216,8 @@ call_admit(struct vc_call *call, const char **fault)
  * Unlike vc__call_take(), which finds the memory for the call. VC_OK, or the
  * status of the step that fails. */
 static enum vc_status
-call_take(struct vc_call *call, const uint8_t *body, uint32_t len,
-          const char **fault)
+call_take(struct vc_call *call, struct vc__bytes *from,
+          struct vc__assembly *whole, const char **fault)
 {
     enum vc_status status = method_find(call, fault);
     struct vc__message_fault wrong;
@@ -214,7 +228,7 @@ call_take(struct vc_call *call, const uint8_t *body, uint32_t len,
         status = vc__call_metadata_take(call, fault);
     if (status != VC_OK)
         return status;
-    if (!request_unpack(call, body, len, &wrong))
+    if (!request_unpack(call, from, whole, &wrong))
         return request_fault(call, &wrong, fault);
     if (call->site.kind != 0 && !vc__call_stream_open(call))
         return server_begin_fails(fault, VC_RESOURCE_EXHAUSTED,
@@ -235,8 +249,13 @@ server_begin_refuse(struct vc_call *call, enum vc_status status,
 
 void
 vc__call_begin(const struct vc__call_site *site, const uint8_t *body,
-               uint32_t len)
+               uint32_t len, struct vc__assembly *whole)
 {
+    struct vc__bytes from = {
+        .data = body,
+        .len = len,
+        .lasting = whole != NULL ? whole->data : NULL,
+    };
     struct vc_call *call = vc__call_take(site);
     enum vc_status status;
     const char *fault;
@@ -245,7 +264,7 @@ vc__call_begin(const struct vc__call_site *site, const uint8_t *body,
         call_starve(site);
         return;
     }
-    status = call_take(call, body, len, &fault);
+    status = call_take(call, &from, whole, &fault);
     if (status != VC_OK) {
         server_begin_refuse(call, status, fault);
         return;

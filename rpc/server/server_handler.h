@@ -18,9 +18,10 @@
 /* Unpacks the request and queues the call for its handler, or answers with an
  * error; without memory for a call, closes the link. Called by call_begin()
  * (rpc/server/server_session.c) when a request is complete; `body` is valid
- * only meanwhile. */
+ * only meanwhile. whole: the assembly of `body`, whose memory the call may
+ * take; NULL: `body` is a packet's. */
 void vc__call_begin(const struct vc__call_site *site, const uint8_t *body,
-                    uint32_t len);
+                    uint32_t len, struct vc__assembly *whole);
 
 /* Answers a request that is late or cancelled, with this status and text;
  * without memory for a call, closes the link. Called by call_refuse()

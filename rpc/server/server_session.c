@@ -146,8 +146,7 @@ site_of(struct vc__server_session *s, uint16_t i, uint16_t method, uint64_t due)
         .session = s, .slot = i, .method = method, .due = due};
 }
 
-/* The slot has a call, which counts until it is answered. Called by
- * call_begin(), call_refuse() and arrival_refuse(). */
+/* The slot has a call now. Called by call_begin(), and by both that refuse. */
 static void
 call_runs(const struct vc__call_site *site)
 {
@@ -159,10 +158,11 @@ call_runs(const struct vc__call_site *site)
 /* A request is complete, and in time; whether a handler takes it is decided
  * later. Called by call_first() and arrival_done(). */
 static void
-call_begin(const struct vc__call_site *site, const uint8_t *body, uint32_t len)
+call_begin(const struct vc__call_site *site, const uint8_t *body, uint32_t len,
+           struct vc__assembly *whole)
 {
     call_runs(site);
-    vc__call_begin(site, body, len);
+    vc__call_begin(site, body, len, whole);
 }
 
 /* A request that no handler gets counts like any other, and is answered. Called
@@ -288,7 +288,7 @@ call_first(struct vc__server_session *s, const struct vc__frame *f)
     if (f->deadline == 0)
         call_refuse(&site, VC_DEADLINE_EXCEEDED, VC__SERVER_LATE);
     else
-        call_begin(&site, f->body, f->body_len);
+        call_begin(&site, f->body, f->body_len, NULL);
     return true;
 }
 
@@ -385,7 +385,7 @@ arrival_done(struct vc__server_session *s, uint16_t i)
     else if (vc__now() >= a->due)
         call_refuse(&site, VC_DEADLINE_EXCEEDED, VC__SERVER_LATE);
     else if (a->assembly.loss == VC__ASSEMBLY_KEPT)
-        call_begin(&site, a->assembly.data, a->assembly.total);
+        call_begin(&site, a->assembly.data, a->assembly.total, &a->assembly);
     else
         arrival_refuse(&site, a);
     vc__server_arrival_free(peer, a);

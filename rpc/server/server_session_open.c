@@ -220,7 +220,7 @@ vc__server_session_group_call(struct vc__server_session *s, uint16_t method,
     s->n_calls++;
     s->peer->n_calls++;
     vc__server_count(s, VC__COUNT_calls_received, 1);
-    vc__call_begin(&site, body, len);
+    vc__call_begin(&site, body, len, NULL);
     return true;
 }
 

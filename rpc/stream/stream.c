@@ -405,6 +405,7 @@ vc__stream_unpack(struct vc_stream *s, const struct vc__stream_item *m,
                   void **message)
 {
     enum vc_status status = item_check(s, m->len);
+    struct vc__bytes from = {.data = m->body, .len = m->len};
     struct vc__message_fault fault;
     struct vc__reply *r;
 
@@ -415,8 +416,8 @@ vc__stream_unpack(struct vc_stream *s, const struct vc__stream_item *m,
         return vc__fail(VC_RESOURCE_EXHAUSTED,
                         "%s.%s: out of memory for a message", s->service,
                         s->method);
-    *message = vc__codec_unpack(s->receives, &r->allocator, s->memory, m->body,
-                                m->len, &fault);
+    *message =
+        vc__codec_unpack(s->receives, &r->allocator, s->memory, &from, &fault);
     if (*message != NULL)
         return VC_OK;
     vc__reply_give(r);

@@ -102,9 +102,10 @@ codec_pack_check(const struct vc_message_type *type,
 static ProtobufCMessage *
 plain_unpack(const struct input *in, size_t room)
 {
+    struct vc__bytes from = {.data = in->data, .len = in->len};
     void *message = NULL;
-    bool plain = vc__fast_unpack(in->desc, arena_with(room), room, in->data,
-                                 in->len, &message);
+    bool plain =
+        vc__fast_unpack(in->desc, arena_with(room), room, &from, &message);
 
     FUZZ_CHECK(plain == (message != NULL));
     FUZZ_CHECK(plain || vc__arena_taken(&arena) == 0);
@@ -131,9 +132,10 @@ codec_check(const struct input *in, size_t room, const struct packed *expected)
 {
     const struct vc_message_type type = {.desc = in->desc};
     bool good = check_within(in, room, NULL) == NULL;
+    struct vc__bytes from = {.data = in->data, .len = in->len};
     struct vc__message_fault fault = {.what = NULL};
-    void *message = vc__codec_unpack(&type, arena_with(room), room, in->data,
-                                     in->len, &fault);
+    void *message =
+        vc__codec_unpack(&type, arena_with(room), room, &from, &fault);
 
     FUZZ_CHECK((message == NULL) == (fault.what != NULL));
     FUZZ_CHECK(message != NULL || !good);

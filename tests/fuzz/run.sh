@@ -17,7 +17,7 @@ hello cm/connect/hello.c cm/connect/reject_reason.c
 endpoint_file rpc/balance/endpoint_file.c
 load_report rpc/load_report.c rpc/balance/load_weight.c
 config modules/config/config.c modules/config/config_balance.c modules/config/config_method.c modules/config/config_reader.c
-message transport/core/memory.c transport/core/misuse.c transport/core/timer.c rpc/codec/arena.c rpc/codec/codec.c rpc/codec/validate.c rpc/codec/fast_codec.c rpc/codec/whole.c tests/unit/test_message.pb-c.c tests/unit/test_message_proto2.pb-c.c
+message transport/core/memory.c transport/core/misuse.c transport/core/timer.c rpc/codec/arena.c rpc/codec/codec.c rpc/codec/validate.c rpc/codec/fast_codec.c rpc/codec/fast_pack.c rpc/codec/whole.c tests/unit/test_message.pb-c.c tests/unit/test_message_proto2.pb-c.c
 request idl/plugin.pb-c.c idl/adapt.c idl/arena.c idl/check.c idl/defaults.c idl/emit.c idl/emit_header.c idl/emit_inline.c \
  idl/emit_source.c idl/emit_stream.c idl/file_set.c idl/generate.c idl/members.c idl/model.c idl/names.c idl/place.c idl/request.c idl/schema.c idl/compat.c \
  idl/symbols.c idl/text.c idl/types.c idl/unions.c idl/wire.c

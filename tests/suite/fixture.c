@@ -139,6 +139,8 @@ probe_echo(struct vc_call *call, const Suite__EchoRequest *request,
         request->reply_size != 0 ? request->reply_size : request->payload.len;
 
     (void)arg;
+    if ((uintptr_t)request->payload.data % _Alignof(max_align_t) != 0)
+        return vc_call_fail(call, VC_INTERNAL, "the payload is not aligned");
     if (fixture_board != NULL) {
         atomic_store(&fixture_board->ran[request->tag % FIXTURE_TAGS], true);
         fixture_tell(&fixture_board->echoing);

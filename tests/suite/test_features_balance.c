@@ -82,15 +82,15 @@ served_by(const struct fleet *f, unsigned i)
     return c.handlers_started;
 }
 
-/* What calls may come to: success alone; or, while a server ends, also a failure
- * of which the client does not know whether the handler ran; or any failure. */
+/* How calls may end: well; or, while a server ends, also so that the client does
+ * not know whether the handler ran; or anyhow. */
 enum fate {
     FATE_GOOD,
     FATE_LOST,
     FATE_ANY
 };
 
-/* Makes a call, and fails if it came to something else. */
+/* Makes a call, and fails if it ends otherwise. */
 static void
 echo_to(struct fleet *f, enum fate fate)
 {

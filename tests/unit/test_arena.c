@@ -188,6 +188,55 @@ the_allocator_takes_from_the_arena_and_frees_nothing(void **state)
     vc__arena_fini(&a);
 }
 
+static void
+a_block_that_it_adopts_counts_and_is_given_back(void **state)
+{
+    struct vc__account account;
+    struct vc__store store;
+    struct vc__arena a;
+    void *block;
+
+    (void)state;
+    vc__store_init(&store, 100000, false);
+    vc__account_init(&account, &store);
+    arena_begin(&a, 64, 10000);
+    a.account = &account;
+    block = vc__memory_take(&account, 8000 + VC__ARENA_HEAD);
+    memset(block, 0x5a, 8000 + VC__ARENA_HEAD);
+    vc__arena_adopt(&a, block, 8000 + VC__ARENA_HEAD);
+    assert_int_equal(8000, vc__arena_taken(&a));
+    assert_int_equal(0x5a, ((uint8_t *)block)[VC__ARENA_HEAD]);
+    assert_null(vc__arena_alloc(&a, 2001));
+    assert_non_null(vc__arena_alloc(&a, 2000));
+    assert_int_equal(0x5a, ((uint8_t *)block)[7999 + VC__ARENA_HEAD]);
+
+    assert_true(vc__arena_reset(&a));
+    assert_int_equal(0, atomic_load(&account.used));
+    assert_int_equal(0, vc__arena_taken(&a));
+    vc__arena_fini(&a);
+    vc__store_fini(&store);
+}
+
+/* The cap is for what is allocated. */
+static void
+a_block_that_exceeds_the_cap_is_adopted(void **state)
+{
+    struct vc__account account;
+    struct vc__store store;
+    struct vc__arena a;
+
+    (void)state;
+    vc__store_init(&store, 100000, false);
+    vc__account_init(&account, &store);
+    arena_begin(&a, 64, 32);
+    a.account = &account;
+    vc__arena_adopt(&a, vc__memory_take(&account, 200), 200);
+    assert_null(vc__arena_alloc(&a, 1));
+    vc__arena_fini(&a);
+    assert_int_equal(0, atomic_load(&account.used));
+    vc__store_fini(&store);
+}
+
 int
 main(void)
 {
@@ -200,6 +249,8 @@ main(void)
         cmocka_unit_test(a_cap_that_shrinks_counts_within_the_first_chunk),
         cmocka_unit_test(the_cap_may_change_between_pieces),
         cmocka_unit_test(a_zeroed_one_gives_nothing_and_may_be_ended),
+        cmocka_unit_test(a_block_that_it_adopts_counts_and_is_given_back),
+        cmocka_unit_test(a_block_that_exceeds_the_cap_is_adopted),
         cmocka_unit_test(the_allocator_takes_from_the_arena_and_frees_nothing),
     };
 

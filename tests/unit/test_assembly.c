@@ -84,10 +84,57 @@ parts_become_the_message_and_the_budget_comes_back(void **state)
     assert_int_equal(VC__ASSEMBLY_KEPT, a.loss);
     assert_int_equal(60000, a.total);
     assert_memory_equal(body + 4, a.data, 60000);
-    assert_int_equal(60000, taken());
+    assert_int_equal(60000 + VC__ASSEMBLY_ROOM, taken());
     vc__assembly_end(&a);
     assert_int_equal(0, taken());
     assert_int_equal(0, a.total);
+}
+
+static void
+what_follows_the_lead_is_aligned(void **state)
+{
+    (void)state;
+    fill();
+    allow(200000);
+    for (size_t lead = 0; lead < 40; lead++) {
+        struct vc__assembly a = {.lead = lead};
+        struct vc__frame f = first(100, 60);
+
+        assert_true(vc__assembly_begin(&a, &f, MAX, &account));
+        f = part(60, 40, 1);
+        assert_int_equal(1, vc__assembly_add(&a, &f));
+        assert_memory_equal(body + 4, a.data, 100);
+        assert_true((uintptr_t)(a.data + lead) % VC__MEMORY_ALIGN == 0);
+        assert_true(a.data >= a.block + VC__ASSEMBLY_HEAD);
+        assert_true(a.data <= a.block + VC__ASSEMBLY_ROOM);
+        vc__assembly_end(&a);
+        assert_int_equal(0, taken());
+    }
+}
+
+static void
+its_memory_can_be_handed_over(void **state)
+{
+    struct vc__assembly a = {0};
+    struct vc__frame f;
+    uint8_t *block, *data;
+    size_t size;
+
+    (void)state;
+    fill();
+    allow(200000);
+    f = first(100, 60);
+    assert_true(vc__assembly_begin(&a, &f, MAX, &account));
+    f = part(60, 40, 1);
+    assert_int_equal(1, vc__assembly_add(&a, &f));
+    data = a.data;
+    block = vc__assembly_hand(&a, &size);
+    assert_int_equal(0, vc__assembly_holds(&a));
+    vc__assembly_end(&a);
+    assert_int_equal(size, taken());
+    assert_memory_equal(body + 4, data, 100);
+    vc__memory_give(&account, block, size);
+    assert_int_equal(0, taken());
 }
 
 static void
@@ -167,9 +214,9 @@ a_message_that_loses_its_memory_is_counted_to_its_end(void **state)
     struct vc__frame f = first(60000, 20000);
 
     (void)state;
-    allow(60000);
+    allow(60000 + VC__ASSEMBLY_ROOM);
     assert_true(vc__assembly_begin(&a, &f, MAX, &account));
-    assert_int_equal(60000, vc__assembly_holds(&a));
+    assert_int_equal(60000 + VC__ASSEMBLY_ROOM, vc__assembly_holds(&a));
     vc__assembly_lose(&a);
     assert_int_equal(0, vc__assembly_holds(&a));
     assert_int_equal(0, taken());
@@ -253,14 +300,15 @@ an_announcement_alone_takes_little_memory(void **state)
     (void)state;
     allow((size_t)1 << 31);
     assert_true(vc__assembly_begin(&a, &f, 1u << 30, &account));
-    assert_int_equal(1u << 30, taken());
+    assert_int_equal((1u << 30) + VC__ASSEMBLY_ROOM, taken());
     if (resident_is_known())
         assert_in_range(resident(), 0, before + 64 * 4096u);
     vc__assembly_end(&a);
     assert_int_equal(0, taken());
 }
 
-/* What a first part takes of a budget, and whether the message is kept. */
+/* What a first part takes of a budget beside VC__ASSEMBLY_ROOM bytes, and
+ * whether the message is kept. */
 static void
 a_first_part_takes_what_it_needs_to_the_byte(void **state)
 {
@@ -289,11 +337,14 @@ a_first_part_takes_what_it_needs_to_the_byte(void **state)
         struct vc__assembly a = {0};
         struct vc__frame f = first(table[i].total, table[i].len);
 
-        allow(table[i].budget);
+        allow(table[i].budget + VC__ASSEMBLY_ROOM);
         f.metadata = metadata;
         f.metadata_len = (uint16_t)table[i].metadata;
         assert_true(vc__assembly_begin(&a, &f, table[i].max, &account));
-        if (a.loss != table[i].loss || taken() != table[i].taken)
+        if (a.loss != table[i].loss ||
+            taken() !=
+                table[i].taken +
+                    (a.loss == VC__ASSEMBLY_KEPT ? VC__ASSEMBLY_ROOM : 0))
             fail_msg("row %zu: loss %d, %zu bytes", i, (int)a.loss, taken());
         vc__assembly_end(&a);
         assert_int_equal(0, taken());
@@ -305,6 +356,8 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(parts_become_the_message_and_the_budget_comes_back),
+        cmocka_unit_test(what_follows_the_lead_is_aligned),
+        cmocka_unit_test(its_memory_can_be_handed_over),
         cmocka_unit_test(lies_of_a_first_part_are_refused),
         cmocka_unit_test(lies_of_a_further_part_are_refused),
         cmocka_unit_test(

@@ -60,7 +60,9 @@ try_plain(const ProtobufCMessageDescriptor *desc, const void *bytes, size_t len,
         memcpy(copy, bytes, len);
     vc__arena_reset(&arena);
     vc__arena_set_cap(&arena, memory);
-    plain = vc__fast_unpack(desc, &arena.allocator, memory, copy, len, message);
+    plain =
+        vc__fast_unpack(desc, &arena.allocator, memory,
+                        &(struct vc__bytes){.data = copy, .len = len}, message);
     if (!plain)
         assert_int_equal(vc__arena_taken(&arena), 0);
     free(copy);
@@ -211,8 +213,8 @@ without_memory_it_is_plain_and_there_is_no_message(void **state)
     void *message = &none;
 
     (void)state;
-    assert_true(vc__fast_unpack(&unit__plain__descriptor, &none, ROOM, NULL, 0,
-                                &message));
+    assert_true(vc__fast_unpack(&unit__plain__descriptor, &none, ROOM,
+                                &(struct vc__bytes){.data = NULL}, &message));
     assert_null(message);
 }
 
@@ -289,6 +291,135 @@ bytes_that_are_none_have_no_address(void **state)
     assert_null(((Unit__Plain *)message)->f_bytes.data);
 }
 
+/* --- bytes that are not copied -------------------------------------------- */
+
+/* A message with these strings and bytes, packed so that the contents of its
+ * bytes are `off` bytes past an aligned address, and what was unpacked. */
+struct placed {
+    _Alignas(VC__ARENA_ALIGN) uint8_t room[256];
+    uint8_t *contents; /* of the bytes, in room */
+    struct vc__bytes from;
+    Unit__Plain *message;
+};
+
+static void
+placed_unpack(struct placed *p, size_t text, size_t bytes, size_t off,
+              bool lasting)
+{
+    Unit__Plain m = UNIT__PLAIN__INIT;
+    uint8_t data[128], *at = p->room;
+    char string[128];
+    void *message;
+
+    memset(string, 'x', text);
+    string[text] = '\0';
+    memset(data, 'y', sizeof data);
+    m.f_string = string;
+    m.f_bytes = (ProtobufCBinaryData){.data = data, .len = bytes};
+    p->from =
+        (struct vc__bytes){.len = protobuf_c_message_get_packed_size(&m.base)};
+    at += (VC__ARENA_ALIGN - (p->from.len - bytes) % VC__ARENA_ALIGN) + off;
+    protobuf_c_message_pack(&m.base, at);
+    p->from.data = at;
+    p->from.lasting = lasting ? at : NULL;
+    p->contents = at + p->from.len - bytes;
+
+    vc__arena_reset(&arena);
+    vc__arena_set_cap(&arena, ROOM);
+    assert_true(vc__fast_unpack(&unit__plain__descriptor, &arena.allocator,
+                                ROOM, &p->from, &message));
+    p->message = message;
+    assert_int_equal(bytes, p->message->f_bytes.len);
+    assert_memory_equal(data, p->message->f_bytes.data, bytes);
+    assert_true(p->from.in_use == (p->message->f_bytes.data == p->contents));
+    assert_true((uintptr_t)p->message->f_bytes.data % VC__ARENA_ALIGN == 0);
+}
+
+static void
+long_bytes_that_last_are_not_copied(void **state)
+{
+    struct placed p;
+
+    (void)state;
+    placed_unpack(&p, 0, 100, 0, true);
+    assert_true(p.from.in_use);
+    placed_unpack(&p, 40, 60, 0, true);
+    assert_true(p.from.in_use);
+}
+
+static void
+bytes_are_copied_if_they_do_not_last_or_are_not_aligned(void **state)
+{
+    struct placed p;
+
+    (void)state;
+    placed_unpack(&p, 0, 100, 0, false);
+    assert_false(p.from.in_use);
+    for (size_t off = 1; off < VC__ARENA_ALIGN; off++) {
+        placed_unpack(&p, 0, 100, off, true);
+        assert_false(p.from.in_use);
+    }
+}
+
+/* Otherwise a few bytes would keep the memory of a long string, too. */
+static void
+bytes_of_less_than_half_of_the_message_are_copied(void **state)
+{
+    struct placed p;
+
+    (void)state;
+    placed_unpack(&p, 60, 40, 0, true);
+    assert_false(p.from.in_use);
+}
+
+/* Bytes of a message that is not plain after all. */
+static void
+what_is_left_to_the_long_way_is_not_in_use(void **state)
+{
+    static _Alignas(VC__ARENA_ALIGN) uint8_t room[32] =
+        "..............\x7a\x04"
+        "abcd"
+        "\x18\x01"; /* 15, then 3 */
+    struct vc__bytes from = {.data = room + 14, .len = 8, .lasting = room + 14};
+    void *message;
+
+    (void)state;
+    assert_false(vc__fast_unpack(&unit__plain__descriptor, &arena.allocator,
+                                 ROOM, &from, &message));
+    assert_false(from.in_use);
+}
+
+#define LEAD(bytes) vc__fast_lead((const uint8_t *)(bytes), sizeof(bytes) - 1)
+
+static void
+the_lead_is_what_comes_before_the_contents_that_are_cut_off(void **state)
+{
+    (void)state;
+    assert_int_equal(2, LEAD("\x7a\x04"
+                             "ab"));
+    assert_int_equal(4, LEAD("\x18\x01\x7a\x04"
+                             "ab"));
+    assert_int_equal(6, LEAD("\x72\x02xy\x7a\x04"
+                             "ab")); /* a string before */
+    assert_int_equal(11, LEAD("\x09"
+                              "12345678\x7a\x04"
+                              "ab"));
+    assert_int_equal(7, LEAD("\x15"
+                             "1234\x7a\x04"
+                             "ab"));
+    assert_int_equal(4, LEAD("\x7a\x80\x80\x40"));
+    assert_int_equal(0, LEAD(""));
+    assert_int_equal(0, LEAD("\x7a"));
+    assert_int_equal(0, LEAD("\x7a\x80"));
+    assert_int_equal(0, LEAD("\x7a\x02"
+                             "ab")); /* not cut off */
+    assert_int_equal(0, LEAD("\x18\x80"));
+    assert_int_equal(0, LEAD("\x09"
+                             "1234567"));
+    assert_int_equal(0, LEAD("\x13\x7a\x04"
+                             "ab")); /* a group */
+}
+
 static void
 only_zeros_of_floating_point_have_two_signs(void **state)
 {
@@ -338,6 +469,13 @@ main(void)
             what_is_behind_the_fields_of_a_type_is_not_one_of_them),
         cmocka_unit_test(a_type_with_any_required_field_is_not_plain),
         cmocka_unit_test(bytes_that_are_none_have_no_address),
+        cmocka_unit_test(long_bytes_that_last_are_not_copied),
+        cmocka_unit_test(
+            bytes_are_copied_if_they_do_not_last_or_are_not_aligned),
+        cmocka_unit_test(bytes_of_less_than_half_of_the_message_are_copied),
+        cmocka_unit_test(what_is_left_to_the_long_way_is_not_in_use),
+        cmocka_unit_test(
+            the_lead_is_what_comes_before_the_contents_that_are_cut_off),
         cmocka_unit_test(only_zeros_of_floating_point_have_two_signs),
     };
 

@@ -7,7 +7,7 @@
  * by the codecs, on whatever thread packs or reads, for keys of names, and when
  * a channel or pool is made, for the seed of its random numbers.
  *
- * Called by: cm/connect/hello.c (put64), rpc/codec/fast_codec.c (put64),
+ * Called by: cm/connect/hello.c (put64), rpc/codec/fast_pack.c (put64),
  * rpc/load_report.c (put64), address.c (put64), transport/wire/multicast.c
  * (put64), many files (put16, put32, get16, get32, get64). */
 #ifndef VC_TRANSPORT_LE_H

@@ -11,16 +11,14 @@
 
 #include "transport/core/le.h"
 
-#define TOTAL_SIZE 4u
-
 /* For assembly_lose() and vc__assembly_end(): gives the message's memory back
  * to its account. */
 static void
 assembly_drop(struct vc__assembly *a)
 {
     vc__memory_give(a->account, a->metadata, a->metadata_len);
-    vc__memory_give(a->account, a->data, a->total);
-    a->metadata = a->data = NULL;
+    vc__memory_give(a->account, a->block, (size_t)a->total + VC__ASSEMBLY_ROOM);
+    a->metadata = a->block = a->data = NULL;
     a->metadata_len = 0;
 }
 
@@ -47,11 +45,13 @@ vc__assembly_lose(struct vc__assembly *a)
 static void
 assembly_room_take(struct vc__assembly *a, const struct vc__frame *f)
 {
-    a->data = vc__memory_take(a->account, a->total);
-    if (a->data == NULL) {
+    a->block =
+        vc__memory_take(a->account, (size_t)a->total + VC__ASSEMBLY_ROOM);
+    if (a->block == NULL) {
         assembly_lose(a, VC__ASSEMBLY_NO_MEMORY);
         return;
     }
+    a->data = a->block + VC__ASSEMBLY_ROOM - a->lead % VC__MEMORY_ALIGN;
     if (f->metadata_len == 0)
         return;
     a->metadata = vc__memory_take(a->account, f->metadata_len);
@@ -78,10 +78,10 @@ vc__assembly_announced(const struct vc__frame *f)
 {
     uint32_t total;
 
-    if (f->body_len <= TOTAL_SIZE)
+    if (f->body_len <= VC__ASSEMBLY_TOTAL)
         return 0;
     total = vc__get32(f->body);
-    return f->body_len - TOTAL_SIZE >= total ? 0 : total;
+    return f->body_len - VC__ASSEMBLY_TOTAL >= total ? 0 : total;
 }
 
 bool
@@ -100,7 +100,8 @@ vc__assembly_begin(struct vc__assembly *a, const struct vc__frame *f,
         a->loss = VC__ASSEMBLY_NO_MEMORY;
     else
         assembly_room_take(a, f);
-    assembly_keep(a, f->body + TOTAL_SIZE, f->body_len - TOTAL_SIZE);
+    assembly_keep(a, f->body + VC__ASSEMBLY_TOTAL,
+                  f->body_len - VC__ASSEMBLY_TOTAL);
     return true;
 }
 
@@ -116,6 +117,16 @@ vc__assembly_add(struct vc__assembly *a, const struct vc__frame *f)
         return -1;
     assembly_keep(a, f->body, f->body_len);
     return last ? 1 : 0;
+}
+
+uint8_t *
+vc__assembly_hand(struct vc__assembly *a, size_t *size)
+{
+    uint8_t *block = a->block;
+
+    *size = (size_t)a->total + VC__ASSEMBLY_ROOM;
+    a->block = NULL;
+    return block;
 }
 
 void

@@ -10,8 +10,8 @@
  *
  * Called by: rpc/server/server_arrival.c (announced, begin, add, lose, holds,
  * end), assembly.c (announced), cm/pool/session_reply.c (begin, add, metadata,
- * end), rpc/server/server_session.c (metadata), cm/pool/pool_link.c (end),
- * cm/pool/session.c (end). */
+ * end), rpc/server/server_begin.c (hand), rpc/server/server_session.c
+ * (metadata), cm/pool/pool_link.c (end), cm/pool/session.c (end). */
 #ifndef VC_TRANSPORT_ASSEMBLY_H
 #define VC_TRANSPORT_ASSEMBLY_H
 
@@ -31,16 +31,26 @@ enum vc__assembly_loss {
                              * owner called vc__assembly_lose() */
 };
 
+/* Bytes of the first frame that announce the message's length; the message
+ * follows. */
+#define VC__ASSEMBLY_TOTAL 4u
+/* Free bytes before the message, for who gets its memory (vc__assembly_hand());
+ * so many and those of `lead` are taken beside it. */
+#define VC__ASSEMBLY_HEAD 16u
+#define VC__ASSEMBLY_ROOM (VC__ASSEMBLY_HEAD + VC__MEMORY_ALIGN)
+
 /* Bytes that are enough for a text about a loss. */
 #define VC__ASSEMBLY_LOSS_TEXT 160
 
 struct vc__assembly {
     struct vc__account *account; /* NULL: no memory for it */
+    uint8_t *block;              /* the memory of data */
     uint8_t *data;               /* NULL: not kept */
     uint32_t have;               /* bytes received, kept or not */
     uint32_t total;              /* bytes announced; 0: the assembly is idle */
     uint8_t *metadata; /* of the first frame, if the message is kept */
     uint16_t metadata_len;
+    size_t lead; /* set before the first part: data + lead will be aligned */
     enum vc__assembly_loss loss;
 };
 
@@ -71,6 +81,12 @@ int vc__assembly_add(struct vc__assembly *a, const struct vc__frame *f);
  * or whose deadline has passed. */
 void vc__assembly_lose(struct vc__assembly *a);
 
+/* Hands the memory of a whole message over: *size bytes of the account, which
+ * the caller gives back to that. Its first VC__ASSEMBLY_HEAD bytes are not
+ * used; data stays valid, but is not the assembly's any more. Called by
+ * request_unpack(). */
+uint8_t *vc__assembly_hand(struct vc__assembly *a, size_t *size);
+
 /* The metadata of the message; valid until its end. Called for replies,
  * requests and the messages of servers, when the last part has come. That of a
  * lost message is empty. */
@@ -85,7 +101,8 @@ vc__assembly_metadata(const struct vc__assembly *a)
 static inline size_t
 vc__assembly_holds(const struct vc__assembly *a)
 {
-    return (a->data != NULL ? a->total : 0) + (size_t)a->metadata_len;
+    return (a->block != NULL ? a->total + VC__ASSEMBLY_ROOM : 0) +
+           (size_t)a->metadata_len;
 }
 
 /* Frees all; the assembly is idle. Called when the message was handled, and
