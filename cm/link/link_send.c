@@ -501,7 +501,8 @@ vc__link_append(struct vc__link *link, struct vc__send *s)
     arrival_add(link, s);
 }
 
-/* Messages that were appended before go first. */
+/* Messages that were appended before go first, also those after one that
+ * another thread is in the middle of appending. */
 bool
 vc__link_enter(struct vc__link *link, struct vc__send *s)
 {
@@ -510,7 +511,13 @@ vc__link_enter(struct vc__link *link, struct vc__send *s)
         arrival_add(link, s);
         return false;
     }
-    arrivals_take(link);
+    if (!arrivals_none(link)) {
+        arrivals_take(link);
+        if (!arrivals_none(link)) {
+            arrival_add(link, s);
+            return true;
+        }
+    }
     arrival_put(link, s);
     return true;
 }

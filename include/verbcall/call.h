@@ -179,7 +179,8 @@ struct vc_call_opts {
      * Default: the method's (verbcall/options.proto), else the channel's; a
      * stream has none. VC_NO_DEADLINE: no timeout; the call waits until its
      * link is lost. One of 5 s or more may end three ticks of the kernel too
-     * late, 3 to 30 ms, and its handler be cancelled as much too early
+     * late, 3 to 30 ms, and its handler be cancelled as much too early, or
+     * twice as much if the call waited for a connection
      * (CLOCK_MONOTONIC_COARSE of clock_gettime(2)). */
     uint32_t timeout_ms;
 

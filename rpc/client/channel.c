@@ -374,6 +374,7 @@ subchannel_pick(struct vc_channel *c, const struct vc_service *service,
     enum vc__policy policy =
         atomic_load_explicit(&c->servers.picker.policy, memory_order_relaxed);
     bool draws = policy == VC__POLICY_LEAST_REQUEST ||
+                 policy == VC__POLICY_WEIGHTED_ROUND_ROBIN ||
                  (policy == VC__POLICY_RING_HASH && !key->hashed);
     uint64_t seed = draws ? channel_random(c) : now;
     const struct vc__pick pick = {

@@ -167,12 +167,12 @@ vc__hedge_call(struct vc_channel *channel, const struct vc_service *service,
     vc__async_start(a);
     /* The call's deadline ends the wait. */
     vc__engine_wait(a->engine, &a->waiter, VC__FOREVER);
-    vc__channel_leave(channel);
     status = a->won->error.status;
     if (status == VC_OK)
         *reply = a->won->reply;
     else
         vc__error_raise(&a->won->error);
     vc__async_put(a);
+    vc__channel_leave(channel); /* last: the runtime may go, too */
     return status;
 }

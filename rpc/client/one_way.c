@@ -51,10 +51,10 @@ vc__one_way(struct vc_channel *channel, const struct vc_service *service,
         if (a->failed)
             status = vc__error_raise(&a->won->error);
     }
-    vc__channel_leave(channel);
     attempts = atomic_load(&a->gone);
     vc__result_fill(opts->result, status == VC_OK ? &none : &a->won->error,
                     attempts != 0 ? attempts : a->attempts.number, NULL);
     vc__async_put(a);
+    vc__channel_leave(channel); /* last: the runtime may go, too */
     return status;
 }

@@ -199,19 +199,42 @@ app_described(const struct app_fleet *f)
 }
 
 /* Makes calls until n servers are connected. */
+/* How many servers are ready. */
+static unsigned
+ready_of(struct app_fleet *f)
+{
+    const char *at = app_described(f);
+    unsigned ready = 0;
+
+    while ((at = strstr(at, ": ready,")) != NULL) {
+        at++;
+        ready++;
+    }
+    return ready;
+}
+
 void
 app_ready_await(struct app_fleet *f, unsigned n)
 {
     uint64_t due = fixture_ms() + AWAIT_MS;
-    unsigned ready = 0;
 
-    while (ready != n) {
-        const char *at = app_described(f);
-
+    do {
         assert_true(fixture_ms() < due);
         assert_status(VC_OK, fixture_echo(f->channel, 10, 1));
-        for (ready = 0; (at = strstr(at, ": ready,")) != NULL; at++)
-            ready++;
+    } while (ready_of(f) != n);
+}
+
+void
+app_server_lose(struct app_fleet *f, unsigned i)
+{
+    uint64_t due = fixture_ms() + AWAIT_MS;
+    unsigned ready = ready_of(f);
+
+    app_server_stop(f, i);
+    while (ready_of(f) == ready) {
+        assert_true(fixture_ms() < due);
+        if (fixture_echo(f->channel, 10, 1) != VC_OK)
+            assert_int_equal(VC_OUTCOME_UNKNOWN, vc_error_outcome());
     }
 }
 

@@ -59,6 +59,9 @@ void app_only(unsigned i);
 /* Starts a server again at its port; stops it. */
 void app_server_start(struct app_fleet *f, unsigned i);
 void app_server_stop(struct app_fleet *f, unsigned i);
+/* Stops it, and calls until the channel knows it. A call may be lost with the
+ * server. */
+void app_server_lose(struct app_fleet *f, unsigned i);
 
 /* Handlers that a server has begun since its start; 0 of one that is
  * stopped. */

@@ -59,6 +59,29 @@ shares_are_by_the_weights(void **state)
                  fixture_many(800, 100000));
 }
 
+/* Nearly all turns are those of a server that is gone. Calls at the same tick of
+ * the clock do not all go to the same one of the others. */
+static void
+others_share_the_turns_of_a_heavy_one_that_is_gone(void **state)
+{
+    static struct app_fleet f;
+    uint64_t before[SERVERS];
+
+    (void)state;
+    app_fleet_begin(&f);
+    for (unsigned i = 0; i < SERVERS; i++)
+        app_endpoints[i].weight = i == 0 ? 1000 : 1;
+    app_fleet_open(&f, VC_CHANNEL_OPTS(.policy = "weighted_round_robin"));
+    app_ready_await(&f, SERVERS);
+    app_server_lose(&f, 0);
+    for (unsigned i = 1; i < SERVERS; i++)
+        before[i] = app_served_by(&f, i);
+    app_echo(&f, 50);
+    for (unsigned i = 1; i < SERVERS; i++)
+        assert_true(app_served_by(&f, i) > before[i]);
+    app_fleet_end(&f);
+}
+
 /* By default test_features_balance has fewer calls of it. */
 static void
 shares_of_very_many_calls_are_equal_by_round_robin(void **state)
@@ -612,6 +635,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         T(shares_are_by_the_weights),
+        T(others_share_the_turns_of_a_heavy_one_that_is_gone),
         T(shares_of_very_many_calls_are_equal_by_round_robin),
         T(calls_go_by_what_the_servers_say),
         T(a_channel_may_ignore_reports),
