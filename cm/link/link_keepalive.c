@@ -111,8 +111,9 @@ vc__link_greet(struct vc__link *link)
 /* Asks the peer's host: by a packet if the path may drop the transport's probe,
  * or if a process is being asked, which such a packet does not disturb; else by
  * that probe. If the path may drop the probe and there is no credit for a
- * packet, nothing is asked, and the next tick tries again. Returns 0, or an
- * errno: the connection is broken. For probe_send(), under the lock. */
+ * packet, nothing is asked, and the next tick tries again. Nor is the active
+ * end before its first packet, as it has to send first. Returns 0, or an errno:
+ * the connection is broken. For probe_send(), under the lock. */
 static int
 probe_post(struct vc__link *link)
 {
@@ -120,6 +121,7 @@ probe_post(struct vc__link *link)
     struct vc__link_keepalive *k = &link->keepalive;
     struct vc__ledger *ledger = &link->engine->ledger;
     bool drops = t->drops_probe != NULL && t->drops_probe(link->wire);
+    bool begun = link->active || vc__credit_next(&link->credit) > 0;
 
     if ((drops || (k->asks && t->mark != NULL)) &&
         vc__link_send_marked(link, &k->probed)) {
@@ -127,7 +129,7 @@ probe_post(struct vc__link *link)
         vc__count(ledger, VC__COUNT_keepalive_packets, 1);
         return 0;
     }
-    if (drops) {
+    if (drops || !begun) {
         vc__count(ledger, VC__COUNT_keepalive_left_out, 1);
         k->state.probe_out = false;
         return 0;

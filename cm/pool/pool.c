@@ -217,19 +217,18 @@ service_refused(struct vc__pool *p, struct cds_list_head *waiting,
     struct vc__client *c;
 
     cds_list_for_each_entry (c, &p->clients, node) {
-        if (c->service->id == p->asked->id)
+        if (c->service->id == p->asked)
             vc__client_take(c, waiting);
     }
     cds_list_for_each_entry_safe (w, next, &p->connecting, node) {
-        if (w->service->id == p->asked->id) {
+        if (w->service->id == p->asked) {
             cds_list_del(&w->node);
             cds_list_add_tail(&w->node, connecting);
         }
     }
     if (service_next(p) == NULL)
         return;
-    p->asked = service_next(p);
-    vc__pool_attempt(p);
+    vc__pool_attempt_for(p, service_next(p));
 }
 
 /* For pool_refused() and pool_failed(), under the lock: the lost peer, if there
@@ -364,6 +363,14 @@ vc__pool_attempt(struct vc__pool *p)
 }
 
 void
+vc__pool_attempt_for(struct vc__pool *p, const struct vc_service *service)
+{
+    p->asked = service->id;
+    p->asked_fingerprint = service->fingerprint;
+    vc__pool_attempt(p);
+}
+
+void
 vc__pool_hurry(struct vc__pool *p)
 {
     if (p->opts.nowhere)
@@ -443,8 +450,7 @@ vc__pool_want(struct vc__pool *p, const struct vc_service *service,
         error->outcome = VC_OUTCOME_NOT_EXECUTED;
         return false;
     }
-    p->asked = service;
-    vc__pool_attempt(p);
+    vc__pool_attempt_for(p, service);
     return true;
 }
 

@@ -15,28 +15,28 @@
  * count_one, describe), rpc/balance/subchannel.c (cancel), pool.c (refuse,
  * requests_fail, nowhere_end, nowhere_init, tally_open, attempt_init,
  * attempt_begin, attempt_is_under_way, health_refused, health_update,
- * peer_drop, waiters_take, waiters_wake, log_failing, upgrade_init, look,
- * former_check), pool_link.c (refuse, requests_fail, grow, count_replies,
- * has_ways, part, home_enter, is_moved, attempt_cancel, failed, peer_drop,
- * launch, push, is_wanted, hurry, waiters_take, waiters_wake, close_check,
- * upgrade_joined, upgrade_lose, upgrade_log, upgrade_unused, upgrade_cancel,
- * upgrade_suits, missed, look, former_check), rpc/balance/health_watch.c
- * (refuse), client.c (refuse_soon, requests_fail, want, grow), gate.c
- * (requests_fail, push), pool_await.c (want, hurry), session.c (tidy,
- * count_replies), upgrade.c (count_one, attempt_hello, attempt_offer,
- * log_transport, log_ready, upgrade_log, missed, link_new),
+ * peer_drop, attempt, attempt_for, waiters_take, waiters_wake, log_failing,
+ * upgrade_init, look, former_check), pool_link.c (refuse, requests_fail, grow,
+ * count_replies, has_ways, part, home_enter, is_moved, attempt_cancel, failed,
+ * peer_drop, launch, push, is_wanted, attempt, hurry, waiters_take,
+ * waiters_wake, close_check, upgrade_joined, upgrade_lose, upgrade_log,
+ * upgrade_unused, upgrade_cancel, upgrade_suits, missed, look, former_check),
+ * rpc/balance/health_watch.c (refuse), client.c (refuse_soon, requests_fail,
+ * want, grow), gate.c (requests_fail, push), pool_await.c (want, hurry),
+ * session.c (tidy, count_replies), upgrade.c (count_one, attempt_hello,
+ * attempt_offer, log_transport, log_ready, upgrade_log, missed, link_new),
  * rpc/client/attempt.c (count_one), session_reply.c (count_replies,
  * message_max), rpc/balance/loads.c (readied), rpc/balance/server_line.c
  * (health_name, calls_begun, calls_failed), rpc/balance/custom.c (calls,
  * prompt), rpc/balance/picker.c (calls, prompt), rpc/balance/servers.h
  * (call_failed), pool_ahead.c (prompt_now), rpc/balance/field.c (prompt),
  * rpc/balance/changes.c (nowhere_fail, go_home), pool_home.c (part, home_post,
- * health_update, peer_drop), pool_health.c (home_post), pool_connect.c
- * (home_hello, lookup, lookup_cancel, failed, attempt_hello, attempt_offer,
- * missed, link_new), pool_close.c (attempt_cancel, failed, peer_drop,
- * close_check, upgrade_cancel), pool_lookup.c (attempt_dial, lookup_cancel,
- * failed), pool_nowhere.c (failed), peer.c (health_update, starve), many files
- * (count, health, attempt). */
+ * health_update, peer_drop, attempt), pool_health.c (home_post, attempt_for),
+ * pool_connect.c (home_hello, lookup, lookup_cancel, failed, attempt,
+ * attempt_hello, attempt_offer, missed, link_new), pool_close.c
+ * (attempt_cancel, failed, peer_drop, close_check, upgrade_cancel),
+ * pool_lookup.c (attempt_dial, lookup_cancel, failed, attempt), pool_nowhere.c
+ * (failed), peer.c (health_update, starve), many files (count, health). */
 #ifndef VC_CM_POOL_H
 #define VC_CM_POOL_H
 
@@ -151,31 +151,31 @@ struct vc__pool {
     struct vc__throttle throttle;  /* for calls to its peer */
 
     struct vc__lock lock;
-    bool closed;                  /* lock: true once no request is accepted */
-    bool attempting;              /* lock: true while a link is made */
-    bool posted;                  /* lock: true while `connect` is posted */
-    bool refusing;                /* lock: true while `refuse` is posted */
-    bool tidying;                 /* lock: true while `tidy` is posted */
-    bool starving;                /* lock: true while `starved` is posted */
-    bool home_posted;             /* lock: true while `home` is posted */
-    bool home_due;                /* lock: see vc__pool_go_home() */
-    uint64_t not_before;          /* lock: earliest next attempt */
-    struct vc__backoff backoff;   /* lock */
-    struct vc__error failure;     /* lock: of the last attempt */
-    bool failing;                 /* lock: true from a failed attempt without
+    bool closed;                /* lock: true once no request is accepted */
+    bool attempting;            /* lock: true while a link is made */
+    bool posted;                /* lock: true while `connect` is posted */
+    bool refusing;              /* lock: true while `refuse` is posted */
+    bool tidying;               /* lock: true while `tidy` is posted */
+    bool starving;              /* lock: true while `starved` is posted */
+    bool home_posted;           /* lock: true while `home` is posted */
+    bool home_due;              /* lock: see vc__pool_go_home() */
+    uint64_t not_before;        /* lock: earliest next attempt */
+    struct vc__backoff backoff; /* lock */
+    struct vc__error failure;   /* lock: of the last attempt */
+    bool failing;               /* lock: true from a failed attempt without
                                      other links on, until a link is up */
-    uint64_t refused_until;       /* lock: no prompt before; a server does not
-                                     serve what was asked for */
-    struct vc__peer *peer;        /* lock; NULL: none is known */
+    uint64_t refused_until; /* lock: no prompt before, after UNIMPLEMENTED */
+    struct vc__peer *peer;  /* lock; NULL: none is known */
     struct cds_list_head former;  /* lock: former peers that still run calls */
     struct cds_list_head clients; /* lock */
     struct cds_list_head gates;   /* lock; see cm/pool/gate.h */
     struct cds_list_head refused; /* lock; to fail: vc__pool_refuse() */
     struct cds_list_head broken;  /* lock; streams, the same */
     struct vc__error broken_by;   /* lock: why their link was lost */
-    struct vc__error lost; /* lock: why the last link was lost, or VC_OK */
-    const struct vc_service *asked; /* lock; service of the next hello */
-    struct vc__error *missed; /* lock; why each transport last failed, as in
+    struct vc__error lost;      /* lock: why the last link was lost, or VC_OK */
+    uint64_t asked;             /* lock; id of the service of the next hello */
+    uint32_t asked_fingerprint; /* lock; the same */
+    struct vc__error *missed;   /* lock; why each transport last failed, as in
                                  `choice`; NULL if not vc:// */
     struct cds_list_head connecting; /* lock; of struct vc__pool_waiter */
     _Atomic(void *) spare;           /* see cm/pool/session_note.c */
@@ -352,8 +352,7 @@ vc__pool_call_failed(struct vc__pool *p)
     atomic_fetch_add_explicit(&p->calls_failed, 1, memory_order_relaxed);
 }
 
-/* Calls and streams so far that have begun, also those that never left this
- * process. Called for vc_channel_describe(). */
+/* Calls and streams that have begun, also those that never left this process. */
 static inline uint64_t
 vc__pool_calls_begun(const struct vc__pool *p)
 {
@@ -361,8 +360,7 @@ vc__pool_calls_begun(const struct vc__pool *p)
                                 memory_order_relaxed);
 }
 
-/* The number of calls of vc__pool_call_failed(). Called as the function
- * before. */
+/* Those of vc__pool_call_failed(). Both are for vc_channel_describe(). */
 static inline uint64_t
 vc__pool_calls_failed(const struct vc__pool *p)
 {
@@ -505,6 +503,8 @@ bool vc__pool_is_wanted(struct vc__pool *p);
 /* Has the holder make a link, by the task `connect`, unless one is being made
  * or the pool is closed. Any thread. */
 void vc__pool_attempt(struct vc__pool *p);
+/* The same; the hello asks for this service, which may be gone by then. */
+void vc__pool_attempt_for(struct vc__pool *p, const struct vc_service *service);
 /* Ends the backoff, unless the pool leads nowhere. For connect_join(), on the
  * thread that connects, and on the holder when the last link is lost. */
 void vc__pool_hurry(struct vc__pool *p);

@@ -31,8 +31,8 @@ vc__pool_attempt_hello(struct vc__pool *p, struct vc__hello *h)
     h->version_max = VC__VERSION_MAX;
     memcpy(h->instance, p->instance, sizeof h->instance);
     vc__lock_take(&p->lock);
-    h->service = p->asked->id;
-    h->fingerprint = p->asked->fingerprint;
+    h->service = p->asked;
+    h->fingerprint = p->asked_fingerprint;
     if (p->peer != NULL) {
         h->flags = p->peer->n_links > 0 ? VC__HELLO_POOL : VC__HELLO_RESUME;
         h->pool_token = p->peer->token;

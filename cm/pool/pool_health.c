@@ -75,9 +75,7 @@ void
 vc__pool_prompt_now(struct vc__pool *p, const struct vc_service *service)
 {
     vc__lock_take(&p->lock);
-    if (!vc__pool_is_busy(p)) {
-        p->asked = service;
-        vc__pool_attempt(p);
-    }
+    if (!vc__pool_is_busy(p))
+        vc__pool_attempt_for(p, service);
     vc__lock_give(&p->lock);
 }

@@ -104,7 +104,7 @@ vc__pool_home_hello(const struct vc__pool *p, struct vc__hello *h)
 {
     h->flags = 0;
     h->pool_token = 0;
-    h->service = p->asked->id;
+    h->service = p->asked;
 }
 
 /* For vc__pool_home_enter(): true if the link leads to where the peer is. An

@@ -118,8 +118,7 @@ session_assembly_drop(struct vc__session *s, struct vc__slot *slot)
     slot->assembly = NULL;
 }
 
-/* For vc__session_free() and vc__session_close(): ends a session that no longer
- * has a seat. */
+/* For vc__session_free() and vc__session_close(). It has no seat any more. */
 static void
 session_end(struct vc__session *s)
 {
@@ -487,8 +486,7 @@ session_slot_rewind(struct vc__session *s, uint16_t i)
     vc__pool_tidy(s->peer->pool, s->peer);
 }
 
-/* Takes the request back if possible. Otherwise its slot stays busy until the
- * reply comes, because the server may still run it. */
+/* Unless the request is taken back, its slot stays busy until the reply. */
 enum vc_outcome
 vc__session_abandon(struct vc__session *s, struct vc__request *r)
 {
@@ -538,9 +536,8 @@ vc__session_take(struct vc__session *s)
 
 /* --- closing ----------------------------------------------------------- */
 
-/* For vc__session_close(): makes what remains of a session until the peer has
- * confirmed the CLOSE, because the client and its memory may be freed before.
- * NULL if out of memory. */
+/* For vc__session_close(): makes what remains of a session, whose client may be
+ * freed, until the peer has confirmed the CLOSE. NULL if out of memory. */
 static struct vc__session *
 session_remains(struct vc__session *s)
 {
@@ -576,6 +573,9 @@ vc__session_close(struct vc__session *s)
         vc__session_free(s);
         return NULL;
     }
+    /* Its OPEN may wait there for a credit. */
+    if (s->link != NULL && vc__link_drop(&s->link->link, &s->flow))
+        s->open_here = false;
     left = session_remains(s);
     vc__peer_reseat(peer, s->number, left);
     session_end(s);

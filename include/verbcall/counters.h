@@ -237,7 +237,7 @@ struct vc_runtime;
     X(keepalive_packets, COUNTER, NUMBER,                                      \
       "of keepalive_probes: by a packet with bytes, not an empty one")         \
     X(keepalive_left_out, COUNTER, NUMBER,                                     \
-      "probes left out: the path may drop empty packets, no credit left")      \
+      "probes left out: no credit for a packet, or the peer is to send first") \
     X(keepalive_empties_lost, COUNTER, NUMBER,                                 \
       "paths that seem to drop empty packets: one broke a connection")         \
     X(multicast_sent, COUNTER, NUMBER, "datagrams published to groups")        \

@@ -42,16 +42,16 @@ vc__server_link_goaway(struct vc__server_link *sl)
 /* --- on a part's engine --------------------------------------------------- */
 
 /* kind->begin, called once by part_begin(): sends GOAWAY to each link that is
- * up and has had none. Sets p->no_memory if that fails for a link. A link that
- * comes up later gets its GOAWAY from on_trusted()
- * (rpc/server/server_link.c). */
+ * up, has had none, and whose client has begun: a server sends nothing before
+ * (doc/wire.md, 3.1). Sets p->no_memory if that fails for a link. The others
+ * get their GOAWAY from on_trusted() (rpc/server/server_link.c). */
 static void
 drain_begin(struct vc__server_op_part *p)
 {
     struct vc__server_link *sl;
 
     cds_list_for_each_entry (sl, &p->part->links, node) {
-        if (sl->link.state == VC__LINK_UP && !sl->goaway_sent &&
+        if (sl->link.state == VC__LINK_UP && sl->trusted && !sl->goaway_sent &&
             !vc__server_link_goaway(sl))
             p->no_memory = true;
     }

@@ -245,6 +245,43 @@ a_client_that_says_nothing_is_dropped_in_time(void **state)
     fixture_stop(&f);
 }
 
+/* Before its first packet nothing may be sent to a client: neither a probe,
+ * though keepalive ticks until the client is dropped, nor a GOAWAY. */
+static void
+a_client_that_says_nothing_is_not_probed(void **state)
+{
+    struct vc_server_opts opts = VC_SERVER_OPTS_INIT;
+    struct vc_counters c = VC_COUNTERS_INIT;
+    struct fixture f;
+    struct raw r = {0};
+
+    (void)state;
+    opts.handshake_timeout_ms = HASTY_MS;
+    opts.keepalive_ms = HASTY_MS / 5;
+    fixture_start(&f, 1, &opts, NULL);
+    hostile_open(&f, &r);
+    assert_false(raw_receive(&r, HOSTILE_CLOSED_MS));
+    vc_runtime_counters(f.server_runtime, &c);
+    assert_int_equal(0, c.keepalive_probes);
+    raw_close(&r);
+    fixture_stop(&f);
+}
+
+static void
+a_client_that_says_nothing_gets_no_goaway(void **state)
+{
+    struct fixture f;
+    struct raw r = {0};
+
+    (void)state;
+    start_hasty(&f, 0);
+    hostile_open(&f, &r);
+    assert_status(VC_OK, vc_server_drain(f.server, NULL, HASTY_MS));
+    assert_false(raw_receive(&r, HOSTILE_CLOSED_MS));
+    raw_close(&r);
+    fixture_stop(&f);
+}
+
 static void
 a_client_that_never_confirms_is_dropped_in_time(void **state)
 {
@@ -326,6 +363,8 @@ main(void)
         T(a_hello_that_offers_later_versions_too_is_accepted_for_ours),
         T(clients_that_vanish_at_once_leave_nothing_behind),
         cmocka_unit_test(a_client_that_says_nothing_is_dropped_in_time),
+        cmocka_unit_test(a_client_that_says_nothing_is_not_probed),
+        cmocka_unit_test(a_client_that_says_nothing_gets_no_goaway),
         cmocka_unit_test(a_client_that_never_confirms_is_dropped_in_time),
         cmocka_unit_test(
             silent_clients_hold_their_places_for_the_handshake_only),

@@ -16,7 +16,7 @@
 
 struct picker_rig rig;
 
-static const struct vc_service service;
+static const struct vc_service service = {.id = 1};
 
 void
 rig_health(unsigned i, enum vc__pool_health health)
@@ -53,7 +53,7 @@ rig_calls(unsigned i, uint64_t calls)
 void
 rig_promptable(unsigned i)
 {
-    rig.pools[i].asked = NULL;
+    rig.pools[i].asked = 0;
     atomic_store(&rig.pools[i].prompt_at, 0);
     rig.pools[i].closed = true; /* so that nothing is posted */
 }
@@ -61,7 +61,7 @@ rig_promptable(unsigned i)
 bool
 picker_rig_was_prompted(unsigned i)
 {
-    return rig.pools[i].asked == &service;
+    return rig.pools[i].asked == service.id;
 }
 
 /* What is said of n servers, for picker_rig_begin(). */

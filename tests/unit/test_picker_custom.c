@@ -201,7 +201,7 @@ there_are_at_most_sixteen_policies(void **state)
 
 static const struct vc_method method = {.name = "Once"};
 static const struct vc_service service = {
-    .name = "a.Service", .n_methods = 1, .methods = &method};
+    .name = "a.Service", .id = 7, .n_methods = 1, .methods = &method};
 
 static uint8_t packed[100];
 static size_t n_packed;
@@ -425,13 +425,12 @@ only_servers_that_it_asks_for_are_connected(void **state)
     for (unsigned i = 0; i < RIG_N; i++) {
         rig_health(i, i == 1 ? VC__POOL_READY : VC__POOL_IDLE);
         rig_promptable(i);
-        rig.pools[i].asked = NULL;
+        rig.pools[i].asked = 0;
     }
     seen.asks = 3;
     pick_once();
     for (unsigned i = 0; i < RIG_N; i++)
-        assert_ptr_equal(i == 0 || i == 2 ? &service : NULL,
-                         rig.pools[i].asked);
+        assert_int_equal(i == 0 || i == 2 ? service.id : 0, rig.pools[i].asked);
 }
 
 static uint32_t
