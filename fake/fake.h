@@ -207,6 +207,10 @@ void fake_device_reads(struct fake_host *host, unsigned in, unsigned out);
  * for QPs created afterwards. */
 void fake_device_inline(struct fake_host *host, unsigned bytes);
 
+/* fake_device_iwarp - has the host's device say that it is an iWARP adapter. It
+ * behaves as before. */
+void fake_device_iwarp(struct fake_host *host);
+
 /* fake_device_handles - sets how many address handles the host's device has at
  * a time (max_ah). The default is Soft-RoCE's. */
 void fake_device_handles(struct fake_host *host, unsigned ahs);

@@ -262,6 +262,15 @@ fake__device_new(struct fake_host *host)
     return d;
 }
 
+void
+fake_device_iwarp(struct fake_host *host)
+{
+    FAKE_CALL_SAFE("fake_device_iwarp");
+
+    host->device->pub.node_type = IBV_NODE_RNIC;
+    host->device->pub.transport_type = IBV_TRANSPORT_IWARP;
+}
+
 static void
 device_event(struct fake__device *d, enum ibv_event_type type)
 {

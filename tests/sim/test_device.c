@@ -404,6 +404,24 @@ an_adapter_is_asked_for_less_inline_data_until_it_agrees(void **state)
         inline_is_granted(&inlines[i]);
 }
 
+/* Librdmacm connects them in another way. The client does not wait until its
+ * time is over. */
+static void
+an_iwarp_adapter_is_refused_at_once_by_name(void **state)
+{
+    struct ends e;
+
+    (void)state;
+    ends_begin(&e, 1);
+    fake_device_iwarp(fake_host_local());
+    ends_meet(&e, 0, 0);
+    channel_open(&e, 0);
+    assert_int_equal(VC_UNAVAILABLE, sim_echo(e.channels[0], 100, 1, 0, NULL));
+    assert_non_null(strstr(vc_error(), "rxe0 is an iWARP adapter"));
+    assert_int_equal(VC_OUTCOME_NOT_EXECUTED, vc_error_outcome());
+    ends_end(&e);
+}
+
 /* The result does not depend on the former value of errno. */
 static void
 refused_with(struct vc__device *d, int err, enum vc_status status,
@@ -453,6 +471,7 @@ main(void)
         cmocka_unit_test(no_more_reads_are_agreed_upon_than_both_devices_can),
         cmocka_unit_test(
             an_adapter_is_asked_for_less_inline_data_until_it_agrees),
+        cmocka_unit_test(an_iwarp_adapter_is_refused_at_once_by_name),
         cmocka_unit_test(a_refused_registration_says_what_stands_in_the_way),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -116,8 +116,16 @@ vc__device_cq_less(struct vc__device *d, unsigned n)
 struct vc__device *
 vc__device_open(struct ibv_device *device, size_t memory, unsigned warm)
 {
-    struct vc__device *d = calloc(1, sizeof *d);
+    struct vc__device *d;
 
+    if (device->transport_type == IBV_TRANSPORT_IWARP) {
+        vc__fail(VC_UNAVAILABLE,
+                 "%s is an iWARP adapter, over which Verbcall does not connect "
+                 "yet: use tcp:// or vc://",
+                 ibv_get_device_name(device));
+        return NULL;
+    }
+    d = calloc(1, sizeof *d);
     if (d == NULL) {
         vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
         return NULL;

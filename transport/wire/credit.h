@@ -17,9 +17,9 @@
  * link's lock: on the holder when a packet has come, on any thread that sends.
  *
  * Called by: cm/link/link_io.c (init, next, is_due, breach, arrived, handled,
- * is_acked), cm/link/link_send.c (next, can_send, must_tell, sent),
- * cm/link/window.c (next, promised_end), cm/link/window.h (next, promised_end).
- */
+ * is_acked), cm/link/link_keepalive.c (next), cm/link/link_send.c (next,
+ * can_send, must_tell, sent), cm/link/window.c (next, promised_end),
+ * cm/link/window.h (next, promised_end). */
 #ifndef VC_TRANSPORT_CREDIT_H
 #define VC_TRANSPORT_CREDIT_H
 
