@@ -132,7 +132,7 @@ struct vc__wire {
 
 /* What prepare() allocates for; all are packets at a time. */
 struct vc__receives {
-    uint32_t most, least; /* range for wire->window */
+    uint32_t most, least; /* range for wire->window; powers of two, as it is */
     uint32_t first;       /* most that are promised at first */
 };
 

@@ -226,18 +226,37 @@ vc__link_on_writable(struct vc__wire *w, uint32_t ticket)
 
 /* --- opening and closing ----------------------------------------------- */
 
+_Static_assert((VC__WINDOW_MAX & (VC__WINDOW_MAX - 1)) == 0 &&
+                   (VC__WINDOW_MIN & (VC__WINDOW_MIN - 1)) == 0,
+               "windows are powers of two");
+
+/* Allocates for no more than `most` receives, and for a power of two, by halves
+ * of the most that there is: transports take counters of packets modulo their
+ * slots, and those wrap around at 2^32. A peer that wants fewer than the least
+ * is promised fewer. For vc__link_prepare(). */
+static void
+receives_limit(struct vc__receives *r, uint32_t most)
+{
+    while (r->most > most && r->most > r->least)
+        r->most /= 2;
+    if (r->first > most)
+        r->first = most;
+}
+
 enum vc_status
 vc__link_prepare(struct vc__link *link)
 {
     struct vc__receives receives = {.most = VC__WINDOW_MAX,
                                     .least = VC__WINDOW_MIN,
                                     .first = VC__WINDOW_FIRST};
+    uint32_t most = link->credits_max;
     enum vc_status status;
 
-    if (link->credits_max != 0 && link->credits_max < receives.most)
-        receives.most = link->credits_max;
+    if (most == 0)
+        most = VC__WINDOW_MAX;
+    receives_limit(&receives, most);
     status = link->wire->transport->prepare(link->wire, &receives);
-    link->window.max = link->wire->window;
+    link->window.max = link->wire->window < most ? link->wire->window : most;
     return status;
 }
 

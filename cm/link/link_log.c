@@ -35,7 +35,7 @@ up_log(struct vc__link *link)
     vc__log(log, VC__LOG_LINK_UP,
             "link %s %s: up over %s%s, window of %u packets, keepalive %s",
             direction_of(link), vc__link_peer(link), w->transport->scheme, what,
-            (unsigned)w->window, keepalive);
+            (unsigned)link->window.max, keepalive);
 }
 
 /* Copies the reason, without the peer's name if it starts with that. For

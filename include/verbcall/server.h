@@ -208,8 +208,9 @@ struct vc_server_opts {
      * time on each connection, 4..65535. They bound what one client may have
      * the server hold and send. A client that offers more is rejected with
      * these numbers as a counter-offer ("limit"), and connects with them at
-     * once; its max_message in verbcall/channel.h is then this one. Each such
-     * reject counts in rejects_limit. Default 0: whatever clients offer. */
+     * once; its max_message in verbcall/channel.h is then this one. Its packets
+     * are a power of two, so no more than 4 for 5, 6 or 7. Each such reject
+     * counts in rejects_limit. Default 0: whatever clients offer. */
     size_t client_max_message;
     uint32_t client_packets;
 

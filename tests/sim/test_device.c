@@ -20,6 +20,7 @@
 #include "tests/sim/sim.h"
 #include "tests/suite/rdma_links.h"
 #include "transport/rdma/device.h"
+#include "transport/rdma/device_queues.h"
 
 #define SEEDS    4u
 #define MEMORY   ((size_t)1 << 20)
@@ -456,6 +457,23 @@ a_refused_registration_says_what_stands_in_the_way(void **state)
     rig_end(&r);
 }
 
+static void
+a_device_that_does_not_say_its_limits_is_refused_with_the_reason(void **state)
+{
+    struct ibv_device *device;
+    struct rig r;
+
+    (void)state;
+    rig_begin(&r, 1);
+    device = r.device->verbs->device;
+    fake_fail(NULL, "ibv_query_device", 1, EACCES);
+    errno = ENOMEM;
+    assert_int_equal(vc__device_try(device), VC_PERMISSION_DENIED);
+    if (strstr(vc_error(), strerror(EACCES)) == NULL)
+        fail_msg("%s", vc_error());
+    rig_end(&r);
+}
+
 int
 main(void)
 {
@@ -473,6 +491,8 @@ main(void)
             an_adapter_is_asked_for_less_inline_data_until_it_agrees),
         cmocka_unit_test(an_iwarp_adapter_is_refused_at_once_by_name),
         cmocka_unit_test(a_refused_registration_says_what_stands_in_the_way),
+        cmocka_unit_test(
+            a_device_that_does_not_say_its_limits_is_refused_with_the_reason),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -236,6 +236,16 @@ joining_is_not_answered(struct vc_runtime *runtime)
     fake_no_rules();
 }
 
+/* These calls return the errno, and need not set it. */
+static void
+device_is_not_queried(struct vc_runtime *runtime, const char *call)
+{
+    fake_fail(fake_process_self(), call, 1, EACCES);
+    errno = 0;
+    assert_int_equal(local_open(runtime, 300), VC_PERMISSION_DENIED);
+    says(strerror(EACCES));
+}
+
 static void
 why_a_group_cannot_be_joined_is_said_in_time(void **state)
 {
@@ -249,6 +259,8 @@ why_a_group_cannot_be_joined_is_said_in_time(void **state)
     fake_fail(fake_process_self(), "rdma_join_multicast", 1, ENOSYS);
     assert_int_equal(local_open(runtime, 300), VC_UNAVAILABLE);
     says("has no multicast");
+    device_is_not_queried(runtime, "ibv_query_device");
+    device_is_not_queried(runtime, "ibv_query_port");
     fake_fail_no_more();
     vc_runtime_free(runtime);
     assert_int_equal(fake_end(), 0);

@@ -13,6 +13,7 @@
 #include "cm/connect/hello.h"
 #include "cm/link/listener.h"
 #include "rpc/runtime.h"
+#include "tests/sim/logbook.h"
 #include "tests/sim/scene.h"
 #include "transport/core/engine.h"
 #include "transport/rdma/rdma.h"
@@ -379,13 +380,25 @@ takes_the_counter_offer(struct scene *s)
                      sim_echo(s->channel, 10000, 2, 0, NULL));
 }
 
+/* The window is the power of two below. */
 static void
 a_client_that_offers_more_than_the_server_allows_connects_with_less(
     void **state)
 {
+    const char *up = "client info: link to 10.9.0.2:7471: up over rdma";
+    unsigned n = 0;
+
     (void)state;
+    logbook_begin(VC_LOG_INFO);
     scene_play(takes_the_counter_offer,
-               VC_SERVER_OPTS(.client_max_message = 8192, .client_packets = 5));
+               VC_SERVER_OPTS(.client_max_message = 8192, .client_packets = 6));
+    for (const char *at = logbook_lines(); (at = strstr(at, up)) != NULL; n++) {
+        at = strstr(at, "window of ");
+        assert_non_null(at);
+        assert_memory_equal(at, "window of 4 packets", 19);
+    }
+    assert_true(n > 0);
+    sim_log_to(NULL);
 }
 
 int

@@ -70,10 +70,11 @@ queues_make(struct vc__device *d)
 static enum vc_status
 device_make(struct vc__device *d, size_t memory)
 {
+    int err = ibv_query_device(d->verbs, &d->attr);
     enum vc_status status;
 
-    if (ibv_query_device(d->verbs, &d->attr) != 0)
-        return vc__device_fail(d, "a query", errno);
+    if (err != 0)
+        return vc__device_fail(d, "a query", err);
     status = queues_make(d);
     if (status != VC_OK)
         return status;

@@ -131,10 +131,12 @@ group_device_check(struct vc__group *g)
 {
     struct ibv_device_attr device;
     struct ibv_port_attr port;
+    int err = ibv_query_device(g->id->verbs, &device);
 
-    if (ibv_query_device(g->id->verbs, &device) != 0 ||
-        ibv_query_port(g->id->verbs, g->id->port_num, &port) != 0)
-        return vc__group_fail(g, "query the device", errno);
+    if (err == 0)
+        err = ibv_query_port(g->id->verbs, g->id->port_num, &port);
+    if (err != 0)
+        return vc__group_fail(g, "query the device", err);
     if (device.max_mcast_grp <= 0 || device.max_mcast_qp_attach <= 0)
         return vc__fail(VC_UNAVAILABLE,
                         "%s: the RDMA device %s has no multicast: use another "

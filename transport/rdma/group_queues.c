@@ -32,6 +32,7 @@ static int
 group_buffers_pin(struct vc__group *g, unsigned n)
 {
     size_t size = (size_t)n * g->stride;
+    int err;
 
     g->memory = calloc(n, g->stride);
     if (g->memory == NULL)
@@ -41,9 +42,10 @@ group_buffers_pin(struct vc__group *g, unsigned n)
         g->n = n;
         return 0;
     }
+    err = errno;
     free(g->memory);
     g->memory = NULL;
-    return errno;
+    return err;
 }
 
 /* Makes the buffers: a publisher's, all of them free, or a member's. Called by

@@ -26,6 +26,8 @@
  * least. */
 #define SHARE 256
 
+_Static_assert(VC__SHM_ENTRIES % BATCH == 0, "batches make up a ring");
+
 /* --- the socket ---------------------------------------------------------- */
 
 int
@@ -52,8 +54,22 @@ vc__shm_unwatch(struct vc__shm_wire *s)
     engine->cold_wires--;
 }
 
-/* Handles the packets that the peer has published before its end, then the end;
- * err: the errno, or 0 for an orderly end. Called by shm_on_ready(). */
+/* Handles the packets that the peer has published before its end, no more than
+ * its ring holds: a process that still has its region could go on publishing
+ * for ever. Called by shm_ended(). */
+static void
+shm_read_last(struct vc__shm_wire *s)
+{
+    unsigned n = 0, found = 1;
+
+    while (s->phase == VC__SHM_OPEN && n < VC__SHM_ENTRIES && found > 0) {
+        found = vc__shm_read(s);
+        n += found;
+    }
+}
+
+/* Handles the last packets of the peer, then its end; err: the errno, or 0 for
+ * an orderly end. Called by shm_on_ready(). */
 static void
 shm_ended(struct vc__shm_wire *s, int err)
 {
@@ -61,8 +77,7 @@ shm_ended(struct vc__shm_wire *s, int err)
     bool open = s->phase == VC__SHM_OPEN;
 
     vc__shm_unwatch(s);
-    while (s->phase == VC__SHM_OPEN && vc__shm_read(s) > 0)
-        continue;
+    shm_read_last(s);
     if (open && s->phase == VC__SHM_ENDED)
         return; /* one of the last packets was malformed */
     s->phase = VC__SHM_ENDED;

@@ -89,9 +89,22 @@ unnotified_find(struct vc__ud_port *p)
     return NULL;
 }
 
+/* True if the task that starts the tick is queued. Without wires nobody posts
+ * it any more. For port_gone(). */
+static bool
+arm_is_posted(struct vc__ud_port *p)
+{
+    bool posted;
+
+    vc__lock_take(&p->lock);
+    posted = p->arm_posted;
+    vc__lock_give(&p->lock);
+    return posted;
+}
+
 /* A task, posted when the port has failed: notifies its wires; without wires,
- * frees the port. Posted again when the last wire is freed, after the task that
- * starts the tick, which may be under way. */
+ * frees the port. Posted again when the last wire is freed, and while the task
+ * that starts the tick is queued, which then runs first. */
 static void
 port_gone(struct vc__task *task)
 {
@@ -106,7 +119,11 @@ port_gone(struct vc__task *task)
         else
             u->wire.ops->failed(&u->wire, "the QP of all datagrams has failed");
     }
-    if (p->users == 0 && !p->gone_posted)
+    if (p->users > 0 || p->gone_posted)
+        return;
+    if (arm_is_posted(p))
+        vc__ud_port_fail(p);
+    else
         port_free(p);
 }
 

@@ -135,6 +135,7 @@ struct vc__ud_port {
     struct cds_list_head waiting; /* those that wait for room to send */
     struct cds_list_head acking;  /* those that may have to acknowledge now */
     struct vc__ud_wire *buckets[VC__UD_BUCKETS]; /* by their key */
+    bool arm_posted; /* and it has not run yet: a task is queued once */
     bool ticking;
     uint64_t tick_far; /* when the tick comes, if that is so late that a wire
                           may want it sooner; else 0 */

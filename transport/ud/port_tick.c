@@ -38,6 +38,9 @@ vc__ud_busy(struct vc__ud_port *p, struct vc__ud_wire *u)
         return;
     p->ticking = true;
     p->tick_far = 0;
+    if (p->arm_posted)
+        return;
+    p->arm_posted = true;
     vc__engine_post(p->device->engine, &p->arm);
 }
 
@@ -58,9 +61,14 @@ void
 vc__ud_tick_arm(struct vc__task *task)
 {
     struct vc__ud_port *p = caa_container_of(task, struct vc__ud_port, arm);
-
     uint64_t at = vc__now() + TICK_LEAST_US;
 
+    /* A tick since the post may have set them to something else. */
+    vc__lock_take(&p->lock);
+    p->arm_posted = false;
+    p->ticking = true;
+    p->tick_far = 0;
+    vc__lock_give(&p->lock);
     p->idle_ticks = 0;
     if (!vc__timer_running(&p->tick) || p->tick.due > at)
         tick_start(p, at);
