@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <verbcall/call.h>
 #include <verbcall/multicast.h>
 
 #include "tests/sim/scene.h"
@@ -68,20 +69,31 @@ says(const char *words)
         fail_msg("\"%s\" is not in \"%s\"", words, vc_error());
 }
 
+/* Runs a scene, of which the server's handler and options may be set. */
 static void
-group_run(void (*act)(struct scene *s), uint64_t seed)
+group_play(struct scene *s, void (*act)(struct scene *s), uint64_t seed)
 {
     static const struct vc_server_opts opts = {.size = sizeof opts,
                                                .multicast_address = THERE};
-    struct scene s = {.opts = VC_CHANNEL_OPTS_INIT, .act = act};
 
     sim_service(&one_way, one_way_methods, VC_METHOD_ONE_WAY);
     memset(&loss, 0, sizeof loss);
     atomic_store(&reports, 0);
-    s.server.service = &one_way;
-    s.server.add = group_listen;
-    s.server.opts = &opts;
-    scene_run(&s, seed);
+    s->opts = (struct vc_channel_opts)VC_CHANNEL_OPTS_INIT;
+    s->act = act;
+    s->server.service = &one_way;
+    s->server.add = group_listen;
+    if (s->server.opts == NULL)
+        s->server.opts = &opts;
+    scene_run(s, seed);
+}
+
+static void
+group_run(void (*act)(struct scene *s), uint64_t seed)
+{
+    struct scene s = {0};
+
+    group_play(&s, act, seed);
 }
 
 /* --- a bad wire ----------------------------------------------------------- */
@@ -191,6 +203,77 @@ a_group_that_is_lost_is_joined_again(void **state)
     group_run(loses_the_group, 1);
 }
 
+/* --- calls that run when their server closes ------------------------------- */
+
+enum {
+    WAITS = 1,   /* until its call is cancelled */
+    IS_LEFT = 2, /* the same, after it has removed its service */
+    IS_UNKNOWN = 3
+};
+
+static atomic_uint begun;
+
+static enum vc_status
+wait_cancelled(struct sim_server *s, struct vc_call *call,
+               const Suite__EchoRequest *request, Suite__EchoReply *reply)
+{
+    (void)reply;
+    if (request->tag == IS_LEFT)
+        assert_int_equal(vc_server_remove(s->server, &one_way), VC_OK);
+    sim_tell(&begun);
+    while (!vc_call_is_cancelled(call))
+        fake_sleep_us(MS);
+    return VC_OK;
+}
+
+/* The handler runs on when the client has left. */
+static void
+leaves_a_call(struct scene *s)
+{
+    struct vc_channel *channel;
+
+    assert_int_equal(group_open(s, 500, &channel), VC_OK);
+    assert_int_equal(publish(channel, WAITS), VC_OK);
+    assert_true(sim_await(&begun, 1000 * MS));
+    assert_int_equal(vc_channel_close(channel), VC_OK);
+}
+
+/* The second datagram finds no service of that name, and ends the first one's
+ * session. */
+static void
+leaves_a_call_of_a_removed_service(struct scene *s)
+{
+    struct vc_channel *channel;
+
+    assert_int_equal(group_open(s, 500, &channel), VC_OK);
+    assert_int_equal(publish(channel, IS_LEFT), VC_OK);
+    assert_true(sim_await(&begun, 1000 * MS));
+    assert_int_equal(publish(channel, IS_UNKNOWN), VC_OK);
+    fake_sleep_us(10 * MS);
+    assert_int_equal(scene_server(s).multicast_unknown, 1);
+    assert_int_equal(scene_server(s).calls_cancelled, 0);
+    assert_int_equal(vc_channel_close(channel), VC_OK);
+}
+
+static void
+closing_cancels(void (*act)(struct scene *s))
+{
+    struct scene s = {.server.handle = wait_cancelled};
+
+    atomic_store(&begun, 0);
+    group_play(&s, act, 1);
+    assert_int_equal(s.server.last.calls_cancelled, 1);
+    assert_int_equal(s.server.last.handlers_running, 0);
+}
+
+static void
+a_server_that_closes_cancels_the_calls_of_its_groups(void **state)
+{
+    (void)state;
+    closing_cancels(leaves_a_call);
+    closing_cancels(leaves_a_call_of_a_removed_service);
+}
+
 /* --- groups that cannot be joined ----------------------------------------- */
 
 static enum vc_status
@@ -227,12 +310,12 @@ devices_have_no_room(struct vc_runtime *runtime)
 static void
 joining_is_not_answered(struct vc_runtime *runtime)
 {
-    uint64_t begun = fake_now_us();
+    uint64_t since = fake_now_us();
 
     fake_rule("MULTICAST_JOIN", 1, FAKE_DROP, 0);
     assert_int_equal(local_open(runtime, 300), VC_UNAVAILABLE);
     says("joining the group was not answered within 300 ms");
-    assert_in_range(fake_now_us() - begun, 300 * MS, 310 * MS);
+    assert_in_range(fake_now_us() - since, 300 * MS, 310 * MS);
     fake_no_rules();
 }
 
@@ -329,6 +412,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_a_bad_wire_loses_is_counted_exactly),
         cmocka_unit_test(a_group_that_is_lost_is_joined_again),
+        cmocka_unit_test(a_server_that_closes_cancels_the_calls_of_its_groups),
         cmocka_unit_test(why_a_group_cannot_be_joined_is_said_in_time),
         cmocka_unit_test(any_call_may_fail_and_no_group_is_left),
     };
