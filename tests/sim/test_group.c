@@ -274,6 +274,39 @@ a_server_that_closes_cancels_the_calls_of_its_groups(void **state)
     closing_cancels(leaves_a_call_of_a_removed_service);
 }
 
+/* --- a server that compares schemas ----------------------------------------- */
+
+static void
+publishes_without_a_schema(struct scene *s)
+{
+    struct vc_channel *channel;
+
+    assert_int_equal(group_open(s, 500, &channel), VC_OK);
+    assert_int_equal(publish(channel, 1), VC_OK);
+    fake_sleep_us(10 * MS);
+    scene_sync();
+    assert_int_equal(atomic_exchange(&sim_ran[1], 0), 1);
+    assert_int_equal(scene_server(s).schemas_differ, 0);
+    vc_channel_close(channel);
+}
+
+static void
+schemas_are_not_compared_in_groups(void **state)
+{
+    static const uint32_t checks[] = {VC_SCHEMA_WARN, VC_SCHEMA_REFUSE};
+
+    (void)state;
+    assert_true(suite_probe_service.fingerprint != 0);
+    for (unsigned i = 0; i < 2; i++) {
+        const struct vc_server_opts opts = {.size = sizeof opts,
+                                            .schema_check = checks[i],
+                                            .multicast_address = THERE};
+        struct scene s = {.server.opts = &opts};
+
+        group_play(&s, publishes_without_a_schema, 1);
+    }
+}
+
 /* --- groups that cannot be joined ----------------------------------------- */
 
 static enum vc_status
@@ -413,6 +446,7 @@ main(void)
         cmocka_unit_test(what_a_bad_wire_loses_is_counted_exactly),
         cmocka_unit_test(a_group_that_is_lost_is_joined_again),
         cmocka_unit_test(a_server_that_closes_cancels_the_calls_of_its_groups),
+        cmocka_unit_test(schemas_are_not_compared_in_groups),
         cmocka_unit_test(why_a_group_cannot_be_joined_is_said_in_time),
         cmocka_unit_test(any_call_may_fail_and_no_group_is_left),
     };
