@@ -20,6 +20,7 @@
 #define THERE  "10.9.0.2"
 #define LOCAL  "10.9.0.1"
 #define CALLS  500u
+#define FAIL   1u /* the method of Probe that is no one-way one here */
 
 static struct vc_service one_way;
 static struct vc_method one_way_methods[16];
@@ -77,6 +78,7 @@ group_play(struct scene *s, void (*act)(struct scene *s), uint64_t seed)
                                                .multicast_address = THERE};
 
     sim_service(&one_way, one_way_methods, VC_METHOD_ONE_WAY);
+    one_way_methods[FAIL].flags = suite_probe_service.methods[FAIL].flags;
     memset(&loss, 0, sizeof loss);
     atomic_store(&reports, 0);
     s->opts = (struct vc_channel_opts)VC_CHANNEL_OPTS_INIT;
@@ -201,6 +203,61 @@ a_group_that_is_lost_is_joined_again(void **state)
 {
     (void)state;
     group_run(loses_the_group, 1);
+}
+
+/* Makes calls of the other channel, by a connection, for so long; returns how
+ * long the longest took. */
+static uint64_t
+longest_call(struct scene *s, uint64_t us)
+{
+    Suite__FailRequest request = SUITE__FAIL_REQUEST__INIT;
+    uint64_t now = fake_now_us(), until = now + us, longest = 0;
+
+    request.status = VC_ABORTED;
+    request.text = (char *)"as asked for";
+    while (now < until) {
+        uint64_t since = now;
+        Suite__Empty *reply;
+
+        assert_int_equal(suite_probe_fail(s->channel, &request, NULL, &reply),
+                         VC_ABORTED);
+        now = fake_now_us();
+        if (now - since > longest)
+            longest = now - since;
+        fake_sleep_us(MS);
+    }
+    return longest;
+}
+
+/* The calls' engine makes the attempts, which are not answered. */
+static void
+loses_the_group_for_long(struct scene *s)
+{
+    struct fake_process *const losers[] = {fake_process_self(),
+                                           s->server.process};
+    struct vc_channel *channel;
+
+    assert_int_equal(group_open(s, 500, &channel), VC_OK);
+    for (unsigned i = 0; i < 2; i++) {
+        longest_call(s, 10 * MS);
+        fake_rule("MULTICAST_JOIN", 0, FAKE_DROP, 0);
+        fake_cm_event(losers[i], RDMA_CM_EVENT_MULTICAST_ERROR, -ENETDOWN);
+        assert_in_range(longest_call(s, 4000 * MS), 90 * MS, 110 * MS);
+        fake_no_rules();
+        fake_sleep_us(5000 * MS);
+    }
+    assert_int_equal(publish(channel, 1), VC_OK);
+    fake_sleep_us(10 * MS);
+    scene_sync();
+    assert_int_equal(atomic_exchange(&sim_ran[1], 0), 1);
+    vc_channel_close(channel);
+}
+
+static void
+calls_do_not_wait_long_while_a_group_is_joined_again(void **state)
+{
+    (void)state;
+    group_run(loses_the_group_for_long, 1);
 }
 
 /* --- calls that run when their server closes ------------------------------- */
@@ -445,6 +502,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_a_bad_wire_loses_is_counted_exactly),
         cmocka_unit_test(a_group_that_is_lost_is_joined_again),
+        cmocka_unit_test(calls_do_not_wait_long_while_a_group_is_joined_again),
         cmocka_unit_test(a_server_that_closes_cancels_the_calls_of_its_groups),
         cmocka_unit_test(schemas_are_not_compared_in_groups),
         cmocka_unit_test(why_a_group_cannot_be_joined_is_said_in_time),
