@@ -143,6 +143,19 @@ vc__listener_open(struct vc__listener *l, struct vc__cm *cm,
     return status;
 }
 
+enum vc_status
+vc__listener_again(struct vc__listener *l, struct vc__cm *cm,
+                   const struct vc__transport *transport,
+                   const struct sockaddr *addr, const struct vc__ear_opts *opts)
+{
+    struct vc__ear_opts brief = *opts;
+
+    if (opts->timeout_ms == 0 || opts->timeout_ms > VC__LISTEN_AGAIN_MS)
+        brief.timeout_ms = VC__LISTEN_AGAIN_MS;
+    vc__listener_close(l);
+    return vc__listener_open(l, cm, transport, addr, &brief);
+}
+
 void
 vc__listener_close(struct vc__listener *l)
 {

@@ -5,10 +5,11 @@
  * bad ones; no memory is allocated before a hello was found good. The holder of
  * the engine only, except vc__listener_open() and vc__listener_port().
  *
- * Called by: rpc/client/publisher.c (open, close), rpc/server/relisten.c (open,
- * close), rpc/server/server_listen.c (open, close, port),
- * rpc/server/listening.c (port), listener.c (reject_with, reject),
- * rpc/server/server.c (reject_with), rpc/server/server_link.c (reject_with). */
+ * Called by: listener.c (open, close, reject_with, reject),
+ * rpc/client/publisher.c (open, again, close), rpc/server/server_listen.c
+ * (open, close, port), rpc/server/relisten.c (again), rpc/server/listening.c
+ * (port), rpc/server/server.c (reject_with), rpc/server/server_link.c
+ * (reject_with). */
 #ifndef VC_CM_LISTENER_H
 #define VC_CM_LISTENER_H
 
@@ -32,12 +33,22 @@ struct vc__listener {
 
 /* Listens at an address of this transport. opts is copied, but its group must
  * live as long as the listener. Requests may arrive before this returns. Any
- * thread: that of vc_server_listen(), or later the holder, to listen again.
- * Errors as vc__cm_open() and transport->listen(); then l is not open. */
+ * thread: that of vc_server_listen() or vc_channel_open(), or the holder. Errors as vc__cm_open() and transport->listen(); then l is not open. */
 enum vc_status vc__listener_open(struct vc__listener *l, struct vc__cm *cm,
                                  const struct vc__transport *transport,
                                  const struct sockaddr *addr,
                                  const struct vc__ear_opts *opts);
+
+/* Closes the listener, if it is open, and listens again at the same address.
+ * The holder, in a timer: all links of its engine stand still until this
+ * returns. So a multicast group has VC__LISTEN_AGAIN_MS to be joined, or
+ * opts->timeout_ms if that is less. Errors as vc__listener_open(). Called until
+ * it succeeds, each time after a wait that is much longer. */
+#define VC__LISTEN_AGAIN_MS 100u
+enum vc_status vc__listener_again(struct vc__listener *l, struct vc__cm *cm,
+                                  const struct vc__transport *transport,
+                                  const struct sockaddr *addr,
+                                  const struct vc__ear_opts *opts);
 
 /* Stops listening. Does nothing if not open. Called when the server
  * closes or drops an address, and before it listens again. */

@@ -15,7 +15,9 @@
  *
  * A call ends with VC_OK when its datagram was handed to the adapter, also if
  * the group has no members. Only methods with the option one_way can be called.
- * Nobody is authenticated: each host that reaches the group can publish. */
+ * Nobody is authenticated: each host that reaches the group can publish. Nor
+ * are schemas compared (schema_check in verbcall/server.h): a datagram does not
+ * say which one its publisher has. */
 #ifndef VERBCALL_MULTICAST_H
 #define VERBCALL_MULTICAST_H
 

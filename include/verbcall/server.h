@@ -200,7 +200,7 @@ struct vc_server_opts {
      * VC_FAILED_PRECONDITION, not executed. Clients of this version give a
      * fingerprint for every service. Older ones give it for the first service
      * of a connection only; their other sessions count as different. Health and
-     * reflection are not compared. */
+     * reflection are not compared, nor are calls of multicast groups. */
     uint32_t schema_check;
 
     /* What a client may offer to receive at most: bytes of a reply or stream

@@ -59,6 +59,17 @@ vc__hedge_begin(struct vc_async *a)
     vc__attempt_start(&h->attempt, vc__now(), a->attempts.due);
 }
 
+/* For hedge_end() and vc__hedge_give_up(), on the holder: notes in the call if
+ * the hedge, which has ended, may have been executed. */
+static void
+hedge_note(struct vc_async *a)
+{
+    const struct vc__error *error = &a->hedge->attempt.error;
+
+    a->attempts.seen |=
+        error->status == VC_OK || error->outcome != VC_OUTCOME_NOT_EXECUTED;
+}
+
 /* For vc__hedge_give_up() and vc__hedge_ended(), on the holder, when the hedge
  * was abandoned or has ended without use: frees it. Drops its reference to the
  * call, of which the caller has another. Notes in the call if the hedge may
@@ -68,9 +79,8 @@ hedge_end(struct vc_async *a)
 {
     struct vc__hedge *h = a->hedge;
 
+    hedge_note(a);
     vc__attempt_release(&h->attempt);
-    if (h->attempt.error.status != VC_OK)
-        a->attempts.seen |= h->attempt.error.outcome != VC_OUTCOME_NOT_EXECUTED;
     a->hedge = NULL;
     free(h);
     vc__async_put(a);
@@ -85,10 +95,15 @@ vc__hedge_give_up(struct vc_async *a)
     if (h == NULL || h->unwanted)
         return;
     /* As in rpc/client/async.c: an attempt that failed within start cannot be
-     * abandoned. */
-    if ((atomic_load(&a->events) | a->heard) & VC__ASYNC_EV_HEDGE ||
-        !vc__attempt_abandon(&h->attempt, &outcome)) {
+     * abandoned. The call may end before the end of the hedge is handled. */
+    if ((atomic_load(&a->events) | a->heard) & VC__ASYNC_EV_HEDGE) {
         h->unwanted = true;
+        hedge_note(a);
+        return;
+    }
+    if (!vc__attempt_abandon(&h->attempt, &outcome)) { /* it is just ending */
+        h->unwanted = true;
+        a->attempts.seen = true;
         return;
     }
     h->attempt.error.status = VC_CANCELLED;

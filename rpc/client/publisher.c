@@ -99,9 +99,8 @@ publisher_again(struct vc__timer *timer)
         caa_container_of(timer, struct vc__publisher, again);
     enum vc_status status;
 
-    vc__listener_close(&p->listener);
-    status = vc__listener_open(&p->listener, &p->progress->cm, p->transport,
-                               (const struct sockaddr *)&p->addr, &p->opts);
+    status = vc__listener_again(&p->listener, &p->progress->cm, p->transport,
+                                (const struct sockaddr *)&p->addr, &p->opts);
     publisher_up_set(p, status == VC_OK ? NULL : vc__error_last());
     if (status != VC_OK)
         publisher_wait(p, p->wait_ms * 2);

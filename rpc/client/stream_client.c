@@ -497,10 +497,12 @@ on_message(struct vc__request *r, const struct vc__metadata *m,
     struct vc__client_stream *c =
         caa_container_of(r, struct vc__client_stream, request);
 
-    if (m->len > 0 && !initial_keep(c, m, &loss))
-        return true;
+    bool good = m->len == 0 || initial_keep(c, m, &loss);
+
+    /* Also if it has ended the stream: then there is no further attempt, and
+     * the program may have what comes yet. */
     c->came = true;
-    return vc__stream_message(&c->stream, body, len, loss);
+    return !good || vc__stream_message(&c->stream, body, len, loss);
 }
 
 /* window() of the request: the client may send up to this end. False if it

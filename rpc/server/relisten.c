@@ -11,7 +11,8 @@
 #define WAIT_FIRST_MS 1000u
 /* The longest waits. Where no device has the address, an attempt ends with the
  * bind. Where memory is short an attempt opens the device, which takes some
- * milliseconds of the engine's time. */
+ * milliseconds of the engine's time; joining a group takes up to
+ * VC__LISTEN_AGAIN_MS of it. */
 #define WAIT_LOST_MS 4000u
 #define WAIT_LACK_MS 64000u
 
@@ -89,10 +90,9 @@ relisten_try(struct vc__timer *timer)
         relisten_after(l, l->wait_ms);
         return;
     }
-    vc__listener_close(&l->listener);
-    status = vc__listener_open(&l->listener, &progress_of(l)->cm, l->transport,
-                               (const struct sockaddr *)&l->addr,
-                               &l->server->ear_opts);
+    status = vc__listener_again(&l->listener, &progress_of(l)->cm, l->transport,
+                                (const struct sockaddr *)&l->addr,
+                                &l->server->ear_opts);
     lost_set(l, status != VC_OK, vc__error_last());
     if (status == VC_OK)
         vc__listening_log(l, l->most_ms == WAIT_LOST_MS ? "again " : "");

@@ -9,8 +9,8 @@
  * thread, together with everything else, while the call has not ended. The
  * functions of this header: the holder of the engine only.
  *
- * Called by: server_session.c (call_cancel), server_handler.c (call_unwatch).
- */
+ * Called by: server_session.c (call_cancel), server_session_open.c
+ * (call_cancel), server_handler.c (call_unwatch). */
 #ifndef VC_RPC_SERVER_CANCEL_H
 #define VC_RPC_SERVER_CANCEL_H
 
@@ -21,7 +21,7 @@
  * calls whose parent this one is (vc_call_opts.parent), and ends the call's
  * stream and its wait for a thread. A second time does nothing.
  * Called by call_cancel() for a CANCEL of a call that runs or waits to begin,
- * and by vc__server_session_close() for each such call. */
+ * and by vc__server_session_give_up() for each such call. */
 void vc__call_cancel(struct vc_call *call);
 
 /* The call has ended: its handler is not notified any more. Called by

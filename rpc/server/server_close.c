@@ -22,13 +22,15 @@
 /* --- on a part's engine --------------------------------------------------- */
 
 /* Called once for each part, by close_begin() of the first close: closes the
- * links. Tasks run in order, so requests passed to this part earlier have
- * become links by now. None of the part's own timers is started from now on. */
+ * links, and cancels the calls of multicast groups, which have none. Tasks run
+ * in order, so requests passed to this part earlier have become links by now.
+ * None of the part's own timers is started from now on. */
 static void
 part_close(struct vc__server_part *part)
 {
     struct vc__timers *timers = &part->progress->engine.timers;
     struct vc__server_link *sl, *next;
+    struct vc__server_session *s;
 
     part->closing = true;
     vc__trimmer_stop(&part->trimmer);
@@ -37,6 +39,8 @@ part_close(struct vc__server_part *part)
     vc__timer_stop(timers, &part->no_turn);
     cds_list_for_each_entry_safe (sl, next, &part->links, node)
         vc__link_close(&sl->link, VC_UNAVAILABLE, "the server was closed");
+    cds_list_for_each_entry (s, &part->orphans, node)
+        vc__server_session_give_up(s);
 }
 
 /* kind->begin, called by part_begin(), once for each close and part: closes the

@@ -270,13 +270,15 @@ open_body(const struct vc_service *service, uint8_t *out)
     return 4u + n + 4 * service->n_methods;
 }
 
-/* Makes the session of this service. NULL without memory. Called by
- * member_session_add(). */
+/* Makes the session of this service. NULL without memory. A datagram has no
+ * fingerprint that could be compared, so the session gets the service's own.
+ * Called by member_session_add(). */
 static struct vc__server_session *
 member_session_make(struct vc__multicast_member *m,
                     const struct vc_service *service)
 {
-    struct vc__frame open = {.type = VC__FRAME_OPEN};
+    struct vc__frame open = {.type = VC__FRAME_OPEN,
+                             .deadline = service->fingerprint};
     struct vc__server_session *s = NULL;
     uint8_t *body;
 

@@ -36,7 +36,7 @@ static void
 part_post(struct vc__server_op_part *p, struct vc__task *task)
 {
     atomic_store(&p->busy, true);
-    vc__engine_post(&p->part->progress->engine, task);
+    vc__engine_post(p->engine, task);
 }
 
 static void op_end(struct vc__server_op *op);
@@ -208,7 +208,7 @@ op_end(struct vc__server_op *op)
         return;
     op->ends = true;
     vc__timer_stop(&home_of(op)->timers, &op->timer);
-    for (unsigned i = 0; i < op->server->runtime->n; i++) {
+    for (unsigned i = 0; i < op->n; i++) {
         op->parts[i].end.run = part_end;
         part_post(&op->parts[i], &op->parts[i].end);
     }
@@ -264,7 +264,7 @@ op_begin(struct vc__task *task)
     cds_list_add_tail(&op->node, &op->server->ops);
     if (op->kind->prepare != NULL)
         op->kind->prepare(op);
-    for (unsigned i = 0; i < op->server->runtime->n; i++)
+    for (unsigned i = 0; i < op->n; i++)
         part_post(&op->parts[i], &op->parts[i].begin);
     server_op_timer_set(op);
 }
@@ -274,19 +274,20 @@ op_begin(struct vc__task *task)
 static void
 op_post(struct vc__server_op *op, uint32_t timeout_ms)
 {
-    unsigned n = op->server->runtime->n;
-
     op->timeout_ms = timeout_ms;
     op->began = vc__now();
     op->ends = false;
     op->error.status = VC_OK;
-    atomic_store(&op->left, n);
-    atomic_store(&op->ending, n);
-    for (unsigned i = 0; i < n; i++) {
-        struct vc__server_op_part *p = &op->parts[i];
+    atomic_store(&op->left, op->n);
+    atomic_store(&op->ending, op->n);
+    for (unsigned i = 0; i < op->n; i++) {
+        struct vc__server_part *part = &op->server->parts[i];
 
-        *p = (struct vc__server_op_part){
-            .op = op, .part = &op->server->parts[i], .begin.run = part_begin};
+        op->parts[i] =
+            (struct vc__server_op_part){.op = op,
+                                        .part = part,
+                                        .engine = &part->progress->engine,
+                                        .begin.run = part_begin};
     }
     op->task.run = op_begin;
     atomic_fetch_add(&op->server->n_ops, 1);
@@ -305,6 +306,7 @@ vc__server_op_new(struct vc_server *server,
         return NULL;
     }
     op->server = server;
+    op->n = n;
     op->kind = kind;
     return op;
 }
@@ -331,11 +333,10 @@ vc__server_op_start(struct vc__server_op *op, uint32_t timeout_ms,
 static void
 op_advance(struct vc__server_op *op, uint32_t slice_ms)
 {
-    unsigned n = op->server->runtime->n;
     bool any = false;
 
-    for (unsigned i = n; i-- > 0;) {
-        struct vc__engine *e = &op->parts[i].part->progress->engine;
+    for (unsigned i = op->n; i-- > 0;) {
+        struct vc__engine *e = op->parts[i].engine;
 
         if (i > 0 ? !atomic_load(&op->parts[i].busy) : any)
             continue;
@@ -349,8 +350,8 @@ op_advance(struct vc__server_op *op, uint32_t slice_ms)
 static void
 op_await(struct vc__server_op *op)
 {
-    if (op->server->runtime->n == 1) {
-        vc__engine_wait(home_of(op), &op->over, VC__FOREVER);
+    if (op->n == 1) {
+        vc__engine_wait(op->parts[0].engine, &op->over, VC__FOREVER);
         return;
     }
     for (unsigned i = 0; !vc__waiter_is_done(&op->over); i++)

@@ -24,6 +24,7 @@ struct vc__server_op;
 struct vc__server_op_part {
     struct vc__server_op *op;
     struct vc__server_part *part;
+    struct vc__engine *engine; /* the part's, which is the runtime's */
     struct vc__task begin, end;
     struct cds_list_head node; /* in part->ops while `waits` */
     bool waits;
@@ -56,8 +57,12 @@ struct vc__server_op_kind {
     void (*result)(struct vc__server_op *op);
 };
 
+/* The thread of vc__server_op_run() uses neither the server nor its parts while
+ * it waits: once the operation has ended, vc_server_free() on another thread
+ * may free both before this one sees that. */
 struct vc__server_op {
     struct vc_server *server;
+    unsigned n; /* parts, one for each engine */
     const struct vc__server_op_kind *kind;
     uint32_t timeout_ms;
     struct cds_list_head node; /* in server->ops; engine 0 */

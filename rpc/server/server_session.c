@@ -586,9 +586,8 @@ vc__server_session_close(struct vc__server_session *s)
     for (unsigned i = 0; i < s->n_slots; i++) {
         if (s->slots[i].state == VC__SLOT_KEPT)
             slot_settle(s, &s->slots[i]);
-        else if (s->slots[i].state == VC__SLOT_RUNNING)
-            vc__call_cancel(s->slots[i].call);
     }
+    vc__server_session_give_up(s);
     peer->seats[s->number - 1].session = NULL;
     peer->n_sessions--;
     vc__server_count(s, VC__COUNT_sessions_server, -1);

@@ -9,12 +9,12 @@
  * call runs twice. The holder of the engine only.
  *
  * Called by: server_peer.c (server_sessions_free, close), server_link.c (open,
- * call, data, cancel, leave, stream, unbind), server_session.c (unbind, find,
- * server_message_whole, free), server_session_open.c (unbind, close, free,
- * server_seat_is_older), server_multicast.c (group_open, group_end,
- * group_call), server_reply.c (reply, sent), server_deadline.c (overdue),
- * server_begin.c (skip, renew), server_handler.c (skip), stream_server.c
- * (find). */
+ * call, data, cancel, leave, stream, unbind), server_session.c (unbind,
+ * give_up, find, server_message_whole, free), server_session_open.c (unbind,
+ * close, free, server_seat_is_older), server_close.c (give_up),
+ * server_multicast.c (group_open, group_end, group_call), server_reply.c
+ * (reply, sent), server_deadline.c (overdue), server_begin.c (skip, renew),
+ * server_handler.c (skip), stream_server.c (find). */
 #ifndef VC_RPC_SERVER_SESSION_H
 #define VC_RPC_SERVER_SESSION_H
 
@@ -105,6 +105,13 @@ void vc__server_session_unbind(struct vc__server_session *s);
  * (rpc/server/server_peer.c). */
 void vc__server_session_close(struct vc__server_session *s);
 
+/* Cancels the running calls. Those of a session that is closed already were
+ * cancelled then, unless it is a group's: vc__server_session_group_end() lets
+ * them run on, as vc_server_remove() does. Called by
+ * vc__server_session_close(), and by part_close() (rpc/server/server_close.c)
+ * for sessions in part->orphans. */
+void vc__server_session_give_up(struct vc__server_session *s);
+
 /* --- calls of a multicast group ------------------------------------------- */
 
 /* Makes a session for the calls of one service that come by datagrams: it has
@@ -116,7 +123,7 @@ struct vc__server_session *
 vc__server_session_group_open(struct vc__server_link *sl,
                               const struct vc__frame *f, uint16_t slots);
 /* Ends it: calls that wait are forgotten; it is freed with the last one that
- * runs. */
+ * runs. Does not cancel those. */
 void vc__server_session_group_end(struct vc__server_session *s);
 /* Begins a call of this method, by its number at the server. False if each slot
  * has one. */

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rpc/server/server_cancel.h"
 #include "rpc/server/server_counts.h"
 #include "rpc/server/server_handler.h"
 #include "rpc/server/server_link.h"
@@ -222,6 +223,15 @@ vc__server_session_group_call(struct vc__server_session *s, uint16_t method,
     vc__server_count(s, VC__COUNT_calls_received, 1);
     vc__call_begin(&site, body, len, NULL);
     return true;
+}
+
+void
+vc__server_session_give_up(struct vc__server_session *s)
+{
+    for (unsigned i = 0; i < s->n_slots; i++) {
+        if (s->slots[i].state == VC__SLOT_RUNNING)
+            vc__call_cancel(s->slots[i].call);
+    }
 }
 
 /* Called by vc__server_session_open(): binds a session to the link that its

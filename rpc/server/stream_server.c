@@ -130,8 +130,9 @@ server_put(struct vc_stream *s, struct vc__send *send)
 }
 
 /* Ends the stream, unless it has ended, and with it the call, whatever its
- * handler returns. Without the stream's lock. Called by server_expire(),
- * server_stalled() and server_give_up(), on their threads. */
+ * handler returns. Another thread that waits in the stream may be the holder,
+ * asleep, so that is woken. Without the stream's lock. Called by
+ * server_expire(), server_stalled() and server_give_up(), on their threads. */
 static void
 time_over(struct vc_stream *s, const struct vc__error *error)
 {
@@ -139,6 +140,7 @@ time_over(struct vc_stream *s, const struct vc__error *error)
     server_stream_of(s)->time_over |= s->state != VC__STREAM_ENDED;
     pthread_mutex_unlock(&s->lock);
     vc__stream_end(s, VC__STREAM_EV_TIME_OVER, error);
+    vc__engine_stir(s->engine);
 }
 
 /* ops->expire: ends the stream at the deadline, which the client knows, too.

@@ -199,6 +199,7 @@ stream_events_spoil(struct vc_stream *s)
         s->error = error;
     s->events->spoiled = true;
     vc__stream_changed(s);
+    vc__engine_stir(s->engine); /* a thread that sends may hold it, asleep */
     pthread_mutex_unlock(&s->lock);
 }
 

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <verbcall/call.h>
 #include <verbcall/multicast.h>
 
 #include "tests/sim/scene.h"
@@ -19,6 +20,7 @@
 #define THERE  "10.9.0.2"
 #define LOCAL  "10.9.0.1"
 #define CALLS  500u
+#define FAIL   1u /* the method of Probe that is no one-way one here */
 
 static struct vc_service one_way;
 static struct vc_method one_way_methods[16];
@@ -68,20 +70,32 @@ says(const char *words)
         fail_msg("\"%s\" is not in \"%s\"", words, vc_error());
 }
 
+/* Runs a scene, of which the server's handler and options may be set. */
 static void
-group_run(void (*act)(struct scene *s), uint64_t seed)
+group_play(struct scene *s, void (*act)(struct scene *s), uint64_t seed)
 {
     static const struct vc_server_opts opts = {.size = sizeof opts,
                                                .multicast_address = THERE};
-    struct scene s = {.opts = VC_CHANNEL_OPTS_INIT, .act = act};
 
     sim_service(&one_way, one_way_methods, VC_METHOD_ONE_WAY);
+    one_way_methods[FAIL].flags = suite_probe_service.methods[FAIL].flags;
     memset(&loss, 0, sizeof loss);
     atomic_store(&reports, 0);
-    s.server.service = &one_way;
-    s.server.add = group_listen;
-    s.server.opts = &opts;
-    scene_run(&s, seed);
+    s->opts = (struct vc_channel_opts)VC_CHANNEL_OPTS_INIT;
+    s->act = act;
+    s->server.service = &one_way;
+    s->server.add = group_listen;
+    if (s->server.opts == NULL)
+        s->server.opts = &opts;
+    scene_run(s, seed);
+}
+
+static void
+group_run(void (*act)(struct scene *s), uint64_t seed)
+{
+    struct scene s = {0};
+
+    group_play(&s, act, seed);
 }
 
 /* --- a bad wire ----------------------------------------------------------- */
@@ -191,6 +205,165 @@ a_group_that_is_lost_is_joined_again(void **state)
     group_run(loses_the_group, 1);
 }
 
+/* Makes calls of the other channel, by a connection, for so long; returns how
+ * long the longest took. */
+static uint64_t
+longest_call(struct scene *s, uint64_t us)
+{
+    Suite__FailRequest request = SUITE__FAIL_REQUEST__INIT;
+    uint64_t now = fake_now_us(), until = now + us, longest = 0;
+
+    request.status = VC_ABORTED;
+    request.text = (char *)"as asked for";
+    while (now < until) {
+        uint64_t since = now;
+        Suite__Empty *reply;
+
+        assert_int_equal(suite_probe_fail(s->channel, &request, NULL, &reply),
+                         VC_ABORTED);
+        now = fake_now_us();
+        if (now - since > longest)
+            longest = now - since;
+        fake_sleep_us(MS);
+    }
+    return longest;
+}
+
+/* The calls' engine makes the attempts, which are not answered. */
+static void
+loses_the_group_for_long(struct scene *s)
+{
+    struct fake_process *const losers[] = {fake_process_self(),
+                                           s->server.process};
+    struct vc_channel *channel;
+
+    assert_int_equal(group_open(s, 500, &channel), VC_OK);
+    for (unsigned i = 0; i < 2; i++) {
+        longest_call(s, 10 * MS);
+        fake_rule("MULTICAST_JOIN", 0, FAKE_DROP, 0);
+        fake_cm_event(losers[i], RDMA_CM_EVENT_MULTICAST_ERROR, -ENETDOWN);
+        assert_in_range(longest_call(s, 4000 * MS), 90 * MS, 110 * MS);
+        fake_no_rules();
+        fake_sleep_us(5000 * MS);
+    }
+    assert_int_equal(publish(channel, 1), VC_OK);
+    fake_sleep_us(10 * MS);
+    scene_sync();
+    assert_int_equal(atomic_exchange(&sim_ran[1], 0), 1);
+    vc_channel_close(channel);
+}
+
+static void
+calls_do_not_wait_long_while_a_group_is_joined_again(void **state)
+{
+    (void)state;
+    group_run(loses_the_group_for_long, 1);
+}
+
+/* --- calls that run when their server closes ------------------------------- */
+
+enum {
+    WAITS = 1,   /* until its call is cancelled */
+    IS_LEFT = 2, /* the same, after it has removed its service */
+    IS_UNKNOWN = 3
+};
+
+static atomic_uint begun;
+
+static enum vc_status
+wait_cancelled(struct sim_server *s, struct vc_call *call,
+               const Suite__EchoRequest *request, Suite__EchoReply *reply)
+{
+    (void)reply;
+    if (request->tag == IS_LEFT)
+        assert_int_equal(vc_server_remove(s->server, &one_way), VC_OK);
+    sim_tell(&begun);
+    while (!vc_call_is_cancelled(call))
+        fake_sleep_us(MS);
+    return VC_OK;
+}
+
+/* The handler runs on when the client has left. */
+static void
+leaves_a_call(struct scene *s)
+{
+    struct vc_channel *channel;
+
+    assert_int_equal(group_open(s, 500, &channel), VC_OK);
+    assert_int_equal(publish(channel, WAITS), VC_OK);
+    assert_true(sim_await(&begun, 1000 * MS));
+    assert_int_equal(vc_channel_close(channel), VC_OK);
+}
+
+/* The second datagram finds no service of that name, and ends the first one's
+ * session. */
+static void
+leaves_a_call_of_a_removed_service(struct scene *s)
+{
+    struct vc_channel *channel;
+
+    assert_int_equal(group_open(s, 500, &channel), VC_OK);
+    assert_int_equal(publish(channel, IS_LEFT), VC_OK);
+    assert_true(sim_await(&begun, 1000 * MS));
+    assert_int_equal(publish(channel, IS_UNKNOWN), VC_OK);
+    fake_sleep_us(10 * MS);
+    assert_int_equal(scene_server(s).multicast_unknown, 1);
+    assert_int_equal(scene_server(s).calls_cancelled, 0);
+    assert_int_equal(vc_channel_close(channel), VC_OK);
+}
+
+static void
+closing_cancels(void (*act)(struct scene *s))
+{
+    struct scene s = {.server.handle = wait_cancelled};
+
+    atomic_store(&begun, 0);
+    group_play(&s, act, 1);
+    assert_int_equal(s.server.last.calls_cancelled, 1);
+    assert_int_equal(s.server.last.handlers_running, 0);
+}
+
+static void
+a_server_that_closes_cancels_the_calls_of_its_groups(void **state)
+{
+    (void)state;
+    closing_cancels(leaves_a_call);
+    closing_cancels(leaves_a_call_of_a_removed_service);
+}
+
+/* --- a server that compares schemas ----------------------------------------- */
+
+static void
+publishes_without_a_schema(struct scene *s)
+{
+    struct vc_channel *channel;
+
+    assert_int_equal(group_open(s, 500, &channel), VC_OK);
+    assert_int_equal(publish(channel, 1), VC_OK);
+    fake_sleep_us(10 * MS);
+    scene_sync();
+    assert_int_equal(atomic_exchange(&sim_ran[1], 0), 1);
+    assert_int_equal(scene_server(s).schemas_differ, 0);
+    vc_channel_close(channel);
+}
+
+static void
+schemas_are_not_compared_in_groups(void **state)
+{
+    static const uint32_t checks[] = {VC_SCHEMA_WARN, VC_SCHEMA_REFUSE};
+
+    (void)state;
+    assert_true(suite_probe_service.fingerprint != 0);
+    for (unsigned i = 0; i < 2; i++) {
+        const struct vc_server_opts opts = {.size = sizeof opts,
+                                            .schema_check = checks[i],
+                                            .multicast_address = THERE};
+        struct scene s = {.server.opts = &opts};
+
+        group_play(&s, publishes_without_a_schema, 1);
+    }
+}
+
 /* --- groups that cannot be joined ----------------------------------------- */
 
 static enum vc_status
@@ -227,12 +400,12 @@ devices_have_no_room(struct vc_runtime *runtime)
 static void
 joining_is_not_answered(struct vc_runtime *runtime)
 {
-    uint64_t begun = fake_now_us();
+    uint64_t since = fake_now_us();
 
     fake_rule("MULTICAST_JOIN", 1, FAKE_DROP, 0);
     assert_int_equal(local_open(runtime, 300), VC_UNAVAILABLE);
     says("joining the group was not answered within 300 ms");
-    assert_in_range(fake_now_us() - begun, 300 * MS, 310 * MS);
+    assert_in_range(fake_now_us() - since, 300 * MS, 310 * MS);
     fake_no_rules();
 }
 
@@ -341,6 +514,9 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_a_bad_wire_loses_is_counted_exactly),
         cmocka_unit_test(a_group_that_is_lost_is_joined_again),
+        cmocka_unit_test(calls_do_not_wait_long_while_a_group_is_joined_again),
+        cmocka_unit_test(a_server_that_closes_cancels_the_calls_of_its_groups),
+        cmocka_unit_test(schemas_are_not_compared_in_groups),
         cmocka_unit_test(why_a_group_cannot_be_joined_is_said_in_time),
         cmocka_unit_test(any_call_may_fail_and_no_group_is_left),
     };

@@ -5,6 +5,10 @@
  * first good reply is taken, once. */
 #include <string.h>
 
+#include <verbcall/interceptor.h>
+
+#include "rpc/client/async.h"
+#include "rpc/client/hedge.h"
 #include "tests/sim/crowd.h"
 
 #define SEEDS sim_few(8u)
@@ -31,19 +35,28 @@ sleep_as_told(struct sim_server *s)
         fake_sleep_us(sleeps[n] * MS);
 }
 
+/* add: of the server, or NULL. */
 static void
-begin(uint64_t seed, unsigned n, const unsigned ms[])
+begin_with(uint64_t seed, unsigned n, const unsigned ms[],
+           enum vc_status (*add)(struct vc_server *, struct sim_server *))
 {
     sleeps = ms;
     n_sleeps = n;
     atomic_store(&runs, 0);
     crowd_open(&crowd, seed, 2, NULL);
     crowd.server.inside = sleep_as_told;
+    crowd.server.add = add;
     crowd.service = &pure;
     crowd.opts.hedge_ms = HEDGE;
     crowd_serve(&crowd);
     assert_int_equal(VC_OK,
                      vc_channel_connect(crowd.channel, &suite_probe_service));
+}
+
+static void
+begin(uint64_t seed, unsigned n, const unsigned ms[])
+{
+    begin_with(seed, n, ms, NULL);
 }
 
 /* Makes a blocking call; returns its duration. */
@@ -194,6 +207,82 @@ a_killed_server_ends_both(void **state)
     }
 }
 
+/* --- a hedge that is lost as the deadline passes -------------------------- */
+
+static atomic_uint begins; /* of calls at the server, also refused ones */
+
+/* Refuses the first call when its hedge has begun. */
+static enum vc_status
+first_refuse(struct vc_interception *i, void **state, void *arg)
+{
+    (void)state;
+    (void)arg;
+    if (atomic_fetch_add(&begins, 1) > 0)
+        return VC_OK;
+    fake_sleep_us(2 * HEDGE * MS);
+    return vc_interception_fail(i, VC_PERMISSION_DENIED, "not the first one");
+}
+
+static enum vc_status
+refuser_add(struct vc_server *server, struct sim_server *s)
+{
+    (void)s;
+    return vc_server_intercept(server, VC_INTERCEPTOR(.start = first_refuse));
+}
+
+static struct vc_async *losing;
+static struct vc__task lose_task;
+static struct vc__timer lose_timer;
+
+/* As when the hedge's link is lost by a timer of its keepalive. */
+static void
+hedge_lose(struct vc__timer *timer)
+{
+    struct vc__attempt *u = vc__hedge_unary(losing->hedge);
+    struct vc__error why;
+    enum vc_outcome outcome;
+
+    (void)timer;
+    assert_false(losing->flying);
+    assert_true(vc__client_abandon(u->client, &u->request, &outcome));
+    vc__error_put(&why, VC_UNAVAILABLE, "the link was lost");
+    why.outcome = outcome;
+    u->request.failed(&u->request, &why);
+}
+
+/* A task of the client's engine: the next timer is that of the deadline. */
+static void
+lose_later(struct vc__task *task)
+{
+    (void)task;
+    assert_true(vc__timer_start(&losing->engine->timers, &lose_timer,
+                                losing->attempts.until - 1, hedge_lose));
+}
+
+static void
+a_hedge_that_is_lost_as_the_deadline_passes_may_have_run(void **state)
+{
+    static const unsigned ms[] = {400};
+
+    (void)state;
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        struct crowd_call *c;
+
+        atomic_store(&begins, 0);
+        begin_with(seed, 1, ms, refuser_add);
+        crowd.opts.timeout_ms = 200;
+        c = crowd_call(&crowd, 64);
+        losing = c->handle;
+        lose_task.run = lose_later;
+        vc__engine_post(losing->engine, &lose_task);
+        crowd_await(&crowd, 1);
+        assert_int_equal(VC_DEADLINE_EXCEEDED, c->status);
+        assert_int_equal(VC_OUTCOME_UNKNOWN, c->outcome);
+        assert_int_equal(1, atomic_load(&runs));
+        crowd_close(&crowd);
+    }
+}
+
 static void
 only_methods_without_side_effects_may_have_one(void **state)
 {
@@ -236,6 +325,8 @@ main(void)
         cmocka_unit_test(both_may_be_cancelled),
         cmocka_unit_test(the_channel_may_be_closed_under_both),
         cmocka_unit_test(a_killed_server_ends_both),
+        cmocka_unit_test(
+            a_hedge_that_is_lost_as_the_deadline_passes_may_have_run),
         cmocka_unit_test(only_methods_without_side_effects_may_have_one),
         cmocka_unit_test(any_allocation_may_fail),
     };

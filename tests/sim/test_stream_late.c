@@ -4,8 +4,11 @@
  * A stream whose deadline passes ends in the same way at its client: whichever
  * side notices first, whatever the handler returns, and whatever the client
  * does. */
+#include <pthread.h>
 #include <string.h>
 
+#include "rpc/server/server_call.h"
+#include "rpc/stream/stream.h"
 #include "tests/sim/scene.h"
 
 #define SEEDS  4u
@@ -209,6 +212,78 @@ a_stream_is_late_in_one_way_if_its_server_notices_first(void **state)
     play(act_server_first, false);
 }
 
+/* --- a stream that another thread of the server ends ------------------------- */
+
+static atomic_ullong ended_us, woken_us;
+
+/* A thread of the handler's, as one that sends and is late. */
+static void *
+ender_main(void *arg)
+{
+    struct vc_stream *stream = arg;
+
+    fake_sleep_us(20 * MS);
+    atomic_store(&ended_us, fake_now_us());
+    stream->ops->expire(stream);
+    return NULL;
+}
+
+static enum vc_status
+talk_of_two(struct vc_call *call,
+            struct suite_streams_talk_server_stream *stream, void *arg)
+{
+    Suite__EchoRequest *request = NULL;
+    enum vc_status status;
+    pthread_t ender;
+
+    (void)arg;
+    assert_int_equal(pthread_create(&ender, NULL, ender_main, call->stream), 0);
+    status = suite_streams_talk_server_receive(stream, &request);
+    atomic_store(&woken_us, fake_now_us());
+    pthread_join(ender, NULL);
+    assert_null(request);
+    return status;
+}
+
+static enum vc_status
+two_add(struct vc_server *server, struct sim_server *s)
+{
+    static const struct suite_streams_methods methods = {.talk = talk_of_two};
+
+    (void)s;
+    return suite_streams_add(server, &methods, NULL);
+}
+
+/* Nothing else wakes the server: the client only waits. */
+static void
+act_waits(struct scene *s)
+{
+    struct suite_streams_talk_client_stream *stream;
+
+    assert_int_equal(vc_channel_connect(s->channel, &suite_streams_service),
+                     VC_OK);
+    assert_int_equal(suite_streams_talk(s->channel,
+                                        VC_CALL_OPTS(.timeout_ms = 10000),
+                                        &stream),
+                     VC_OK);
+    assert_int_equal(receive_one(stream), VC_DEADLINE_EXCEEDED);
+    assert_in_range(atomic_load(&woken_us) - atomic_load(&ended_us), 0, MS);
+    suite_streams_talk_close(stream);
+}
+
+static void
+a_handler_that_receives_is_woken_when_another_thread_ends_its_stream(
+    void **state)
+{
+    (void)state;
+    for (unsigned seed = 1; seed <= SEEDS; seed++) {
+        struct scene s = {.opts = VC_CHANNEL_OPTS_INIT, .act = act_waits};
+
+        s.server.add = two_add;
+        scene_run(&s, seed);
+    }
+}
+
 /* --- a client with callbacks ----------------------------------------------- */
 
 /* While its program sends, a thread of the library ends the stream, by its
@@ -299,6 +374,8 @@ main(void)
             a_stream_is_late_in_one_way_if_its_client_notices_first),
         cmocka_unit_test(
             a_stream_is_late_in_one_way_if_its_server_notices_first),
+        cmocka_unit_test(
+            a_handler_that_receives_is_woken_when_another_thread_ends_its_stream),
         cmocka_unit_test(a_sender_is_late_in_one_way_whoever_ends_its_stream),
     };
 

@@ -25,7 +25,8 @@ stage_start(struct stage *s, struct fixture *f, bool (*play)(struct stage *))
 
     s->f = f;
     s->play = play;
-    opts.max_attempts = 1; /* judges the result of a single attempt */
+    /* Mostly a test judges the result of a single attempt. */
+    opts.max_attempts = s->attempts != 0 ? s->attempts : 1;
     assert_true(raw_listen(&s->listener));
     fixture_target(s->listener.port, s->target);
     assert_int_equal(0, pthread_create(&s->thread, NULL, stage_main, s));

@@ -30,6 +30,7 @@ struct stage {
     bool connect_passes; /* true: the connect timeout is to expire */
     bool good, joined;
     const struct vc_rdma_opts *rdma; /* of the channel; or NULL */
+    unsigned attempts;               /* of its calls; 0: one */
     const void *data;                /* the server's answer to the hello */
     size_t len;
     const struct hostile_packet *packet;

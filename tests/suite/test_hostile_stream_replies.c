@@ -463,6 +463,53 @@ what_is_wrong_within_a_stream_ends_it_and_the_link_lives(void **state)
         play_script(*state, &ending[i], false);
 }
 
+/* --- a reply after a stream has ended ------------------------------------ */
+
+/* Not executed, and with metadata: another attempt could follow if nothing of
+ * this one had come. */
+static const struct script ended_again = {
+    "a reply after a MESSAGE with metadata that trail",
+    DOWN,
+    {SAY_WITH("\x81"
+              "a\1\0b"),
+     REPLY(VC_UNAVAILABLE, .flags = VC__FRAME_NOT_EXECUTED,
+           WITH("\x81"
+                "c\1\0d"))},
+    VC_INTERNAL,
+    "a message has trailing metadata"};
+
+/* The stream is open when the reply comes: that is before the call's. */
+static void
+a_stream_that_a_bad_message_has_ended_is_not_tried_again(void **state)
+{
+    struct fixture *f = *state;
+    Suite__EchoRequest request = SUITE__ECHO_REQUEST__INIT;
+    struct vc_counters before = VC_COUNTERS_INIT, after = VC_COUNTERS_INIT;
+    struct vc_result result = VC_RESULT_INIT;
+    struct stage s = {.attempts = 2};
+    Suite__EchoReply *reply;
+    struct vc_stream *stream;
+    uint64_t calls = 0;
+
+    script = &ended_again;
+    vc_runtime_counters(f->runtime, &before);
+    stage_start(&s, f, play_lives);
+    assert_status(VC_OK, vc_stream_open(s.channel, &suite_streams_service, DOWN,
+                                        &request, NULL, &stream));
+    assert_status(VC_INTERNAL, vc_stream_receive(stream, (void **)&reply));
+    assert_non_null(strstr(vc_error(), ended_again.words));
+    assert_status(VC_OK, stage_call(&s, &calls));
+    vc_runtime_counters(f->runtime, &after);
+    assert_int_equal(before.calls_retried, after.calls_retried);
+    assert_status(VC_OK, vc_stream_result(stream, &result));
+    assert_int_equal(VC_INTERNAL, result.status);
+    assert_int_equal(1, result.n_trailing);
+    assert_string_equal("c", result.trailing[0].key);
+    vc_result_clear(&result);
+    vc_stream_close(stream);
+    stage_end(&s, ended_again.what);
+}
+
 /* --- a server that returns no credits ------------------------------------ */
 
 /* The client has credits for two packets. */
@@ -509,6 +556,7 @@ main(void)
         T(what_comes_behind_the_reply_ends_the_link),
         T(a_long_message_that_is_not_taken_ends_at_its_deadline),
         T(what_is_wrong_within_a_stream_ends_it_and_the_link_lives),
+        T(a_stream_that_a_bad_message_has_ended_is_not_tried_again),
     };
 
     return fixture_main(tests);

@@ -20,17 +20,17 @@
  * alarm, rearm), cm/pool/pool_await.c (catch_up), rpc/client/attempt.c
  * (catch_up), rpc/client/publisher.c (catch_up), rpc/client/stream_open.c
  * (catch_up), rpc/stream/stream_send.c (catch_up, stir), crew.c (serve),
- * rpc/runtime_threads.c (settle), engine_post.c (stir),
+ * rpc/runtime_threads.c (settle), rpc/server/stream_server.c (stir),
+ * rpc/stream/stream_events.c (stir, release, resume), engine_post.c (stir),
  * rpc/server/server_thread.c (defer), transport/rdma/device.c (defer),
  * transport/rdma/group.c (defer), transport/shm/connect.c (defer),
  * rpc/client/async_call.c (release, resume), rpc/protobuf_c/protobuf_c_server.c
  * (release, resume), rpc/server/server_handler.c (release, resume, handled),
- * rpc/server/server_op.c (release, resume), rpc/stream/stream_events.c
- * (release, resume), rpc/runtime_loop.c (watch, turn), transport/inproc/half.c
- * (poll_source), transport/shm/context.c (poll_source), transport/tcp/context.c
- * (poll_source, look), rpc/balance/resolver.c (await_room),
- * transport/tcp/connect.c (await_room), transport/tcp/write.c (await_room),
- * many files (wait, kick, post, handle, add, remove). */
+ * rpc/server/server_op.c (release, resume), rpc/runtime_loop.c (watch, turn),
+ * transport/inproc/half.c (poll_source), transport/shm/context.c (poll_source),
+ * transport/tcp/context.c (poll_source, look), rpc/balance/resolver.c
+ * (await_room), transport/tcp/connect.c (await_room), transport/tcp/write.c
+ * (await_room), many files (wait, kick, post, handle, add, remove). */
 #ifndef VC_TRANSPORT_ENGINE_H
 #define VC_TRANSPORT_ENGINE_H
 
@@ -204,9 +204,10 @@ void vc__engine_kick(struct vc__engine *e);
 void vc__engine_settle(struct vc__engine *e);
 
 /* Has a sleeping holder check whether what it waits for is done. For any thread
- * that has done that: vc__engine_post(), and send_done() of
+ * that has done that: vc__engine_post(); send_done() of
  * rpc/stream/stream_send.c, under the lock of the stream and mostly of the
- * link. */
+ * link; stream_events_spoil() of rpc/stream/stream_events.c, under that of the
+ * stream; and time_over() of rpc/server/stream_server.c. */
 void vc__engine_stir(struct vc__engine *e);
 
 /* Runs task on the holder, soon; in the order of posting. Called by all floors
