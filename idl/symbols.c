@@ -320,7 +320,7 @@ symbols_clash_error(struct arena *arena, const struct symbol *first,
 }
 
 /* Returns an error for the first generated symbol that is no identifier, or is
- * taken by headers or the library; NULL when there is none. Called by
+ * taken by headers or a library; NULL when there is none. Called by
  * symbols_check() first. */
 static const char *
 symbols_invalid(const struct symbols *symbols)
@@ -331,8 +331,10 @@ symbols_invalid(const struct symbols *symbols)
 
         if (s->generated && !names_valid(s->name))
             why = "which is no identifier";
-        else if (s->generated && names_type_taken(s->name))
+        else if (s->generated && names_taken(symbols->arena, s->name))
             why = "which the headers of C and protobuf-c have";
+        else if (s->generated && names_rdma(s->name))
+            why = "and names with rdma_ and ibv_ are rdma-core's";
         else if (s->generated && strncmp(s->name, "vc_", 3) == 0)
             why = "and names with vc_ are the library's";
         if (why != NULL)
