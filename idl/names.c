@@ -18,19 +18,19 @@
  * headers, and our own three. Each has a space before and after it. */
 static const char reserved[] =
     " "
-    "add alignas alignof and and_eq asm assert auto bitand bitor bool break "
-    "case catch char char16_t char32_t char8_t class co_await co_return "
-    "co_yield compl complex concept const const_cast consteval constexpr "
-    "constinit continue decltype default delete do double dynamic_cast else "
-    "enum errno explicit export extern false float for friend goto i386 if "
-    "imaginary inline int linux long methods mutable namespace new noexcept "
-    "noreturn not not_eq nullptr offsetof operator or or_eq private "
-    "protected public register reinterpret_cast requires restrict return "
-    "service setjmp short signed sizeof static static_assert static_cast "
-    "stderr stdin stdout struct switch template this thread_local throw "
-    "true try typedef typeid typename typeof typeof_unqual union unix "
-    "unsigned using va_arg va_copy va_end va_start virtual void volatile "
-    "wchar_t while xor xor_eq ";
+    "add alignas alignof and and_eq asm assert assert_perror auto bitand "
+    "bitor bool break case catch char char16_t char32_t char8_t class "
+    "co_await co_return co_yield compl complex concept const const_cast "
+    "consteval constexpr constinit continue decltype default delete do double "
+    "dynamic_cast else enum errno explicit export extern false float for "
+    "friend goto i386 if imaginary inline int linux long methods mutable "
+    "namespace new noexcept noreturn not not_eq nullptr offsetof operator or "
+    "or_eq private protected public register reinterpret_cast requires "
+    "restrict return service setjmp short signed sizeof static static_assert "
+    "static_cast stderr stdin stdout struct switch template this thread_local "
+    "throw true try typedef typeid typename typeof typeof_unqual union unix "
+    "unreachable unsigned using va_arg va_copy va_end va_start virtual void "
+    "volatile wchar_t while xor xor_eq ";
 
 /* First the words that protoc-gen-c escapes as fields. Then those that it does
  * not escape though it should: newer words of C and C++, macros of compilers,
