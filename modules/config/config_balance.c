@@ -282,7 +282,9 @@ outlier_read(struct vc__config_reader *r, const struct vc__config_at *at)
                                    at, "failurePercentageEjection"),
                                child = vc__config_get(at, "childPolicy");
 
-    *o = (struct vc_outlier_opts)VC_OUTLIER_OPTS_INIT;
+    /* Two of these are compared by their bytes, so padding is 0, too. */
+    memset(o, 0, sizeof *o);
+    o->size = sizeof *o;
     if (!outlier_ms_read(r, at, "interval", 10, &o->interval_ms) ||
         !outlier_ms_read(r, at, "baseEjectionTime", 1, &o->base_ejection_ms) ||
         !outlier_ms_read(r, at, "maxEjectionTime", 1, &o->max_ejection_ms) ||
