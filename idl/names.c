@@ -18,19 +18,19 @@
  * headers, and our own three. Each has a space before and after it. */
 static const char reserved[] =
     " "
-    "add alignas alignof and and_eq asm assert auto bitand bitor bool break "
-    "case catch char char16_t char32_t char8_t class co_await co_return "
-    "co_yield compl complex concept const const_cast consteval constexpr "
-    "constinit continue decltype default delete do double dynamic_cast else "
-    "enum errno explicit export extern false float for friend goto i386 if "
-    "imaginary inline int linux long methods mutable namespace new noexcept "
-    "noreturn not not_eq nullptr offsetof operator or or_eq private "
-    "protected public register reinterpret_cast requires restrict return "
-    "service setjmp short signed sizeof static static_assert static_cast "
-    "stderr stdin stdout struct switch template this thread_local throw "
-    "true try typedef typeid typename typeof typeof_unqual union unix "
-    "unsigned using va_arg va_copy va_end va_start virtual void volatile "
-    "wchar_t while xor xor_eq ";
+    "add alignas alignof and and_eq asm assert assert_perror auto bitand "
+    "bitor bool break case catch char char16_t char32_t char8_t class "
+    "co_await co_return co_yield compl complex concept const const_cast "
+    "consteval constexpr constinit continue decltype default delete do double "
+    "dynamic_cast else enum errno explicit export extern false float for "
+    "friend goto i386 if imaginary inline int linux long methods mutable "
+    "namespace new noexcept noreturn not not_eq nullptr offsetof operator or "
+    "or_eq private protected public register reinterpret_cast requires "
+    "restrict return service setjmp short signed sizeof static static_assert "
+    "static_cast stderr stdin stdout struct switch template this thread_local "
+    "throw true try typedef typeid typename typeof typeof_unqual union unix "
+    "unreachable unsigned using va_arg va_copy va_end va_start virtual void "
+    "volatile wchar_t while xor xor_eq ";
 
 /* First the words that protoc-gen-c escapes as fields. Then those that it does
  * not escape though it should: newer words of C and C++, macros of compilers,
@@ -52,6 +52,42 @@ static const char field_words_unknown[] =
     "int64_t linux noexcept nullptr protobuf_c_boolean requires restrict "
     "size_t static_assert stderr stdin stdout thread_local typeof "
     "typeof_unqual uint32_t uint64_t uint8_t unix ";
+
+/* Macros of <assert.h>, <limits.h> and <stdint.h>, which the generated files
+ * always include, that a service and its method can make together: Int and Max
+ * make INT_MAX. Macros with arguments are none of an enumerator. */
+static const char header_macros[] =
+    " "
+    "AIO_PRIO_DELTA_MAX BC_BASE_MAX BC_DIM_MAX BC_SCALE_MAX BC_STRING_MAX "
+    "BOOL_MAX BOOL_WIDTH CHARCLASS_NAME_MAX CHAR_BIT CHAR_MAX CHAR_MIN "
+    "CHAR_WIDTH COLL_WEIGHTS_MAX DELAYTIMER_MAX EXPR_NEST_MAX HOST_NAME_MAX "
+    "INT16_MAX INT16_MIN INT16_WIDTH INT32_MAX INT32_MIN INT32_WIDTH INT64_MAX "
+    "INT64_MIN INT64_WIDTH INT8_MAX INT8_MIN INT8_WIDTH INTMAX_MAX INTMAX_MIN "
+    "INTMAX_WIDTH INTPTR_MAX INTPTR_MIN INTPTR_WIDTH INT_FAST16_MAX "
+    "INT_FAST16_MIN INT_FAST16_WIDTH INT_FAST32_MAX INT_FAST32_MIN "
+    "INT_FAST32_WIDTH INT_FAST64_MAX INT_FAST64_MIN INT_FAST64_WIDTH "
+    "INT_FAST8_MAX INT_FAST8_MIN INT_FAST8_WIDTH INT_LEAST16_MAX "
+    "INT_LEAST16_MIN INT_LEAST16_WIDTH INT_LEAST32_MAX INT_LEAST32_MIN "
+    "INT_LEAST32_WIDTH INT_LEAST64_MAX INT_LEAST64_MIN INT_LEAST64_WIDTH "
+    "INT_LEAST8_MAX INT_LEAST8_MIN INT_LEAST8_WIDTH INT_MAX INT_MIN INT_WIDTH "
+    "IOV_MAX LINE_MAX LLONG_MAX LLONG_MIN LLONG_WIDTH LOGIN_NAME_MAX LONG_BIT "
+    "LONG_LONG_MAX LONG_LONG_MIN LONG_MAX LONG_MIN LONG_WIDTH MAX_CANON "
+    "MAX_INPUT MB_LEN_MAX MQ_PRIO_MAX NAME_MAX NGROUPS_MAX NL_ARGMAX "
+    "NL_LANGMAX NL_MSGMAX NL_NMAX NL_SETMAX NL_TEXTMAX PATH_MAX PIPE_BUF "
+    "PTHREAD_DESTRUCTOR_ITERATIONS PTHREAD_KEYS_MAX PTHREAD_STACK_MIN "
+    "PTRDIFF_MAX PTRDIFF_MIN PTRDIFF_WIDTH RE_DUP_MAX RTSIG_MAX SCHAR_MAX "
+    "SCHAR_MIN SCHAR_WIDTH SEM_VALUE_MAX SHRT_MAX SHRT_MIN SHRT_WIDTH "
+    "SIG_ATOMIC_MAX SIG_ATOMIC_MIN SIG_ATOMIC_WIDTH SIZE_MAX SIZE_WIDTH "
+    "SSIZE_MAX TTY_NAME_MAX UCHAR_MAX UCHAR_WIDTH UINT16_MAX UINT16_WIDTH "
+    "UINT32_MAX UINT32_WIDTH UINT64_MAX UINT64_WIDTH UINT8_MAX UINT8_WIDTH "
+    "UINTMAX_MAX UINTMAX_WIDTH UINTPTR_MAX UINTPTR_WIDTH UINT_FAST16_MAX "
+    "UINT_FAST16_WIDTH UINT_FAST32_MAX UINT_FAST32_WIDTH UINT_FAST64_MAX "
+    "UINT_FAST64_WIDTH UINT_FAST8_MAX UINT_FAST8_WIDTH UINT_LEAST16_MAX "
+    "UINT_LEAST16_WIDTH UINT_LEAST32_MAX UINT_LEAST32_WIDTH UINT_LEAST64_MAX "
+    "UINT_LEAST64_WIDTH UINT_LEAST8_MAX UINT_LEAST8_WIDTH UINT_MAX UINT_WIDTH "
+    "ULLONG_MAX ULLONG_WIDTH ULONG_LONG_MAX ULONG_MAX ULONG_WIDTH USHRT_MAX "
+    "USHRT_WIDTH WCHAR_MAX WCHAR_MIN WCHAR_WIDTH WINT_MAX WINT_MIN WINT_WIDTH "
+    "WORD_BIT XATTR_LIST_MAX XATTR_NAME_MAX XATTR_SIZE_MAX assert_perror ";
 
 /* Writes one piece of a dotted name in C. */
 typedef void piece_fold(struct text *out, const char *piece, size_t length);
@@ -192,7 +228,7 @@ names_upper(struct arena *arena, const char *name)
 }
 
 /* True when word is one of words, each of which has a space before and after
- * it. Called by names_field(), names_field_unknown_word() and
+ * it. Called by names_field(), names_field_unknown_word(), names_taken() and
  * names_method(). */
 static bool
 word_in(struct arena *arena, const char *words, const char *word)
@@ -230,15 +266,21 @@ names_field_unknown_word(struct arena *arena, const char *name)
 }
 
 bool
-names_type_taken(const char *c_name)
+names_taken(struct arena *arena, const char *c_name)
 {
-    static const char *const taken[] = {"DIR", "EOF", "FILE", "NULL"};
+    if (strncmp(c_name, "protobuf_c_", 11) == 0 ||
+        (strncmp(c_name, "ProtobufC", 9) == 0 &&
+         isupper((unsigned char)c_name[9])))
+        return true;
+    return word_in(arena, " DIR EOF FILE NULL NZERO ", c_name) ||
+           word_in(arena, header_macros, c_name);
+}
 
-    for (size_t i = 0; i < sizeof taken / sizeof taken[0]; i++)
-        if (strcmp(c_name, taken[i]) == 0)
-            return true;
-    return strncmp(c_name, "ProtobufC", 9) == 0 &&
-           isupper((unsigned char)c_name[9]);
+bool
+names_rdma(const char *c_name)
+{
+    return (strncmp(c_name, "rdma_", 5) == 0 && c_name[5] != '_') ||
+           (strncmp(c_name, "ibv_", 4) == 0 && c_name[4] != '_');
 }
 
 char *

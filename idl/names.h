@@ -22,7 +22,7 @@
  *
  * Called by: model.c (type, type_lower, service, method, enumerator, stem,
  * guard), symbols.c (type, type_lower, type_upper, upper, field_unknown_word,
- * type_taken, valid), members.c (lower, field), adapt.c (field_unknown_word),
+ * taken, rdma, valid), members.c (lower, field), adapt.c (field_unknown_word),
  * request.c (valid, valid_dotted), names.c (valid_dotted). */
 #ifndef VC_IDL_NAMES_H
 #define VC_IDL_NAMES_H
@@ -61,8 +61,15 @@ char *names_field(struct arena *arena, const char *name);
 bool names_field_unknown_word(struct arena *arena, const char *name);
 
 /* True when the C name of a symbol is used by protobuf-c, or by headers of C
- * and POSIX. Asked by symbols_invalid(). */
-bool names_type_taken(const char *c_name);
+ * and POSIX: by those that the generated files include, macros of two words,
+ * too. The names of other headers' functions are not looked for. Asked by
+ * symbols_invalid(). */
+bool names_taken(struct arena *arena, const char *c_name);
+
+/* True when librdmacm or libibverbs may have a function of this name: a
+ * program's own would take its place in the library. Names of messages, which
+ * have two `_`, are never theirs. Asked by symbols_invalid(). */
+bool names_rdma(const char *c_name);
 
 /* The prefix of all our names of a service, as "demo_greeter". */
 char *names_service(struct arena *arena, const Idl__File *file,

@@ -319,8 +319,16 @@ symbols_clash_error(struct arena *arena, const struct symbol *first,
         first->full_name, first->place->file->name, place_line(first->place));
 }
 
+/* False for a service without a package, which makes a symbol of its own. Called
+ * by symbols_invalid(). */
+static bool
+has_package(const struct symbol *s)
+{
+    return strchr(s->full_name, '.') != NULL;
+}
+
 /* Returns an error for the first generated symbol that is no identifier, or is
- * taken by headers or the library; NULL when there is none. Called by
+ * taken by headers or a library; NULL when there is none. Called by
  * symbols_check() first. */
 static const char *
 symbols_invalid(const struct symbols *symbols)
@@ -331,8 +339,10 @@ symbols_invalid(const struct symbols *symbols)
 
         if (s->generated && !names_valid(s->name))
             why = "which is no identifier";
-        else if (s->generated && names_type_taken(s->name))
+        else if (s->generated && names_taken(symbols->arena, s->name))
             why = "which the headers of C and protobuf-c have";
+        else if (s->generated && names_rdma(s->name) && !has_package(s))
+            why = "and names with rdma_ and ibv_ are rdma-core's";
         else if (s->generated && strncmp(s->name, "vc_", 3) == 0)
             why = "and names with vc_ are the library's";
         if (why != NULL)

@@ -138,8 +138,9 @@ struct vc_channel_opts {
     const char *policy;
 
     /* For ring_hash: the key of the metadata of a call whose value says where
-     * it goes, as "user-id"; copied. Calls without it go anywhere. Default:
-     * none has a key. */
+     * it goes, as "user-id"; copied. Calls without it go anywhere. It must be a
+     * key that metadata may have: 1 to 127 of a-z, 0-9, '_', '-' and '.'.
+     * Default, and "": none has a key. */
     const char *hash_metadata;
 
     /* For nearest: where this program runs, as "rack-7", to be compared with

@@ -125,6 +125,34 @@ least_request_read(struct vc__config_reader *r, const struct vc__config_at *at)
     return true;
 }
 
+/* For ring_hash_read(): the key of the metadata that is hashed, in lower case,
+ * as gRPC has it; "" is not set. A fault if no call has such a key, or if it is
+ * binary: gRPC does not hash these. */
+static bool
+hash_key_read(struct vc__config_reader *r, const struct vc__config_at *at)
+{
+    char key[VC__METADATA_KEY_MAX + 1];
+    const char *text = "";
+    size_t len;
+
+    if (!vc__config_text(r, at, &text))
+        return false;
+    len = strnlen(text, sizeof key);
+    for (size_t i = 0; i < len; i++)
+        key[i] = text[i] >= 'A' && text[i] <= 'Z' ? (char)(text[i] + 'a' - 'A')
+                                                  : text[i];
+    if (len > 0 && !vc__metadata_key_fits(key, len))
+        return vc__config_fail(r, at,
+                               "must be a key of metadata: 1 to %u of a-z, "
+                               "0-9, '_', '-' and '.'",
+                               VC__METADATA_KEY_MAX);
+    if (vc__metadata_key_is_binary(key, len))
+        return vc__config_fail(r, at, "must not end in \"-bin\"");
+    memcpy(r->config->hash_metadata, key, len);
+    r->config->hash_metadata[len] = '\0';
+    return true;
+}
+
 /* Of ring_hash: the header that is hashed. The sizes of the ring are the
  * library's; those of the text are only checked. */
 static bool
@@ -134,11 +162,10 @@ ring_hash_read(struct vc__config_reader *r, const struct vc__config_at *at)
                                most = vc__config_get(at, "maxRingSize"),
                                key = vc__config_get(at, "requestHashHeader");
     uint64_t min = 1024, max = 8388608;
-    const char *text = "";
 
     if (!vc__config_number(r, &least, 1, 8388608, &min) ||
         !vc__config_number(r, &most, 1, 8388608, &max) ||
-        !vc__config_text(r, &key, &text))
+        !hash_key_read(r, &key))
         return false;
     if (min > max)
         return vc__config_fail(r, at, "minRingSize is more than maxRingSize");
@@ -146,10 +173,6 @@ ring_hash_read(struct vc__config_reader *r, const struct vc__config_at *at)
         vc__config_note(r, at,
                         "the ring has 128 places for each server, whatever "
                         "minRingSize and maxRingSize say");
-    if (strlen(text) >= sizeof r->config->hash_metadata)
-        return vc__config_fail(r, &key, "has more than %zu bytes",
-                               sizeof r->config->hash_metadata - 1);
-    strcpy(r->config->hash_metadata, text);
     return true;
 }
 
@@ -259,7 +282,9 @@ outlier_read(struct vc__config_reader *r, const struct vc__config_at *at)
                                    at, "failurePercentageEjection"),
                                child = vc__config_get(at, "childPolicy");
 
-    *o = (struct vc_outlier_opts)VC_OUTLIER_OPTS_INIT;
+    /* Two of these are compared by their bytes, so padding is 0, too. */
+    memset(o, 0, sizeof *o);
+    o->size = sizeof *o;
     if (!outlier_ms_read(r, at, "interval", 10, &o->interval_ms) ||
         !outlier_ms_read(r, at, "baseEjectionTime", 1, &o->base_ejection_ms) ||
         !outlier_ms_read(r, at, "maxEjectionTime", 1, &o->max_ejection_ms) ||

@@ -14,7 +14,7 @@
 #include "rpc/balance/resolver.h"
 #include "transport/core/error.h"
 
-#define TYPES_MAX  16u
+#define TYPES_MAX  16u /* of the program */
 #define SCHEME_MAX 15u
 
 /* What vc_channel_open() reads itself. */
@@ -29,9 +29,13 @@ static const struct {
     {"dns", "libverbcall-dns.so.0"},
 };
 
+#define N_MODULES (sizeof modules / sizeof *modules)
+
 static pthread_mutex_t types_lock = PTHREAD_MUTEX_INITIALIZER;
-static const struct vc_resolver_type *types[TYPES_MAX]; /* types_lock */
+/* types_lock */
+static const struct vc_resolver_type *types[TYPES_MAX + N_MODULES];
 static atomic_uint n_types; /* written under types_lock */
+static unsigned n_programs; /* types_lock; of these */
 
 /* For vc__resolver_type_find() and type_get(): true if `text` begins with this
  * scheme and a colon. */
@@ -83,10 +87,11 @@ type_get(const char *target)
     return type;
 }
 
-/* Adds a type, for vc_resolver_register(), and returns its status: VC_OK, too,
- * if the same type is there already. Under types_lock. */
+/* Adds a type, for type_register(), and returns its status: VC_OK, too, if the
+ * same type is there already. Those of modules are not counted: each has a
+ * place. Under types_lock. */
 static enum vc_status
-type_add(const struct vc_resolver_type *type)
+type_add(const struct vc_resolver_type *type, bool of_module)
 {
     for (unsigned i = 0; i < n_types; i++) {
         if (types[i] == type)
@@ -97,18 +102,19 @@ type_add(const struct vc_resolver_type *type)
                             "registered with another type",
                             type->scheme);
     }
-    if (n_types == TYPES_MAX)
+    if (!of_module && n_programs == TYPES_MAX)
         return vc__fail(VC_RESOURCE_EXHAUSTED,
                         "vc_resolver_register(): there are %u types already",
                         TYPES_MAX);
     types[n_types] = type;
+    n_programs += !of_module;
     atomic_fetch_add(&n_types, 1);
     return VC_OK;
 }
 
-/* The program calls this, and module_load(). */
-enum vc_status
-vc_resolver_register(const struct vc_resolver_type *type)
+/* Checks and adds a type, for vc_resolver_register() and module_load(). */
+static enum vc_status
+type_register(const struct vc_resolver_type *type, bool of_module)
 {
     enum vc_status status;
 
@@ -128,9 +134,15 @@ vc_resolver_register(const struct vc_resolver_type *type)
                         "NULL",
                         type->scheme);
     pthread_mutex_lock(&types_lock);
-    status = type_add(type);
+    status = type_add(type, of_module);
     pthread_mutex_unlock(&types_lock);
     return status;
+}
+
+enum vc_status
+vc_resolver_register(const struct vc_resolver_type *type)
+{
+    return type_register(type, false);
 }
 
 /* For vc__resolver_type_find(): loads a module, which stays, and registers its
@@ -153,7 +165,7 @@ module_load(const char *scheme, const char *file)
                         "%s is no module of Verbcall: it has no "
                         "vc_resolver_module",
                         file);
-    return vc_resolver_register(type);
+    return type_register(type, true);
 }
 
 enum vc_status

@@ -31,6 +31,7 @@
 #include "rpc/runtime.h"
 #include "transport/core/le.h"
 #include "transport/core/random.h"
+#include "transport/wire/metadata.h"
 
 #define CONNECT_MS     2000u
 #define CONNECT_MS_MAX 600000u
@@ -108,6 +109,20 @@ option_text_copy(char **out, const char *text)
     return text == NULL || *out != NULL;
 }
 
+/* Checks the option hash_metadata, for balance_opts_take(): a call has no key
+ * that does not fit. "" is as good as NULL. */
+static enum vc_status
+hash_metadata_check(const char *key)
+{
+    if (key == NULL || key[0] == '\0' ||
+        vc__metadata_key_fits(key, strnlen(key, VC__METADATA_KEY_MAX + 1)))
+        return VC_OK;
+    return vc__fail(VC_INVALID_ARGUMENT,
+                    "vc_channel_opts.hash_metadata: %.60s: it must be a key of "
+                    "metadata: 1 to %u of a-z, 0-9, '_', '-' and '.'",
+                    key, VC__METADATA_KEY_MAX);
+}
+
 /* What judges the servers of a channel. */
 struct judges {
     struct vc__outlier_policy outlier;
@@ -130,6 +145,8 @@ balance_opts_take(struct vc_channel *c, const struct vc_channel_opts *opts,
         status = vc__load_opts_take(&judges->load, opts->load);
     if (status == VC_OK && opts->health_service != NULL)
         status = vc__health_name_check(opts->health_service);
+    if (status == VC_OK)
+        status = hash_metadata_check(opts->hash_metadata);
     if (status != VC_OK)
         return status;
     return option_text_copy(&c->servers.health_service, opts->health_service) &&

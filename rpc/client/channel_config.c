@@ -235,7 +235,8 @@ balance_use(struct vc__channel_config *cc,
         return status;
     cc->load = config->load;
     cc->has_outlier = config->has_outlier;
-    cc->outlier = config->outlier;
+    /* outlier_check() compares all bytes, padding, too. */
+    memcpy(&cc->outlier, &config->outlier, sizeof cc->outlier);
     atomic_store(&cc->channel->servers.picker.policy, policy);
     return VC_OK;
 }

@@ -19,6 +19,7 @@
 
 #include "rpc/balance/policy.h"
 #include "rpc/client/retry.h"
+#include "transport/wire/metadata.h"
 
 /* The most bytes of a config's text, of a reason why it is refused, and of the
  * notes on it, with their NUL. */
@@ -27,7 +28,7 @@
 #define VC__SERVICE_CONFIG_NOTES 320
 
 /* The most bytes of a key of metadata, with its NUL. */
-#define VC__SERVICE_CONFIG_KEY 256
+#define VC__SERVICE_CONFIG_KEY (VC__METADATA_KEY_MAX + 1)
 
 /* An entry of methodConfig. 0 and false: it does not say. */
 struct vc__method_config {

@@ -131,8 +131,12 @@ word(struct vc_call *call, const Words__M *request, Words__M *reply, void *arg)
 static void
 test_keywords(void)
 {
-    static const struct words_words_methods methods = {
-        .init = word, .register_ = word, .delete_ = word, .add_ = word};
+    static const struct words_words_methods methods = {.init = word,
+                                                       .register_ = word,
+                                                       .delete_ = word,
+                                                       .add_ = word,
+                                                       .assert_perror_ = word,
+                                                       .unreachable_ = word};
     struct vc_server server = {NULL, NULL, NULL};
     struct vc_channel channel = {&server};
     Words__M request = WORDS__M__INIT, *reply;

@@ -321,6 +321,22 @@ methods()
     echo '}'
 }
 
+# A service and a method for each macro of two words that the headers define
+# here, with all that they have by _GNU_SOURCE.
+header_macros()
+{
+    echo '#include <protobuf-c/protobuf-c.h>
+#include <verbcall/verbcall.h>' >macros.c
+    $CC -D_GNU_SOURCE $cflags "-I$VC_INCLUDE" -E -dM macros.c >macros || return 1
+    sed -n '/__\|VC_\|VERBCALL_\|PROTOBUF_C_/d; s/^#define \([A-Z][A-Z0-9]*\)_\([A-Z0-9_]*\) .*/\1 \2/p' macros >pairs
+    [ -s pairs ] && tr A-Z a-z <pairs >lower || return 1
+    while read -r service method; do
+        echo "syntax = \"proto3\"; message M {} service $service { rpc $method (M) returns (M); }" >bad/macro.proto
+        says "is '$(echo "${service}_$method" | tr a-z A-Z)' in C, which the headers" \
+            generate bad -I bad macro.proto || return 1
+    done <lower
+}
+
 # capture FILE ARGUMENT... - keeps the request that protoc makes
 capture()
 {
@@ -333,6 +349,7 @@ capture()
 for proto in $(cd "$here/bad" && echo *.*); do
     check "refused: $(echo "${proto%.*}" | tr _ ' ')" refused "$proto"
 done
+check "refused: a service and a method that make a macro of a header" header_macros
 methods 1024 >good/most.proto
 methods 1025 >bad/many.proto
 check "a service of 1024 methods is generated" generate good -I good most.proto

@@ -323,6 +323,40 @@ a_name_has_at_most_63_bytes(void **state)
     assert_int_equal(fake_end(), 0);
 }
 
+static enum vc_status
+hash_key_try(const char *key)
+{
+    struct vc_channel *made = NULL;
+    enum vc_status status = vc_channel_open(
+        runtime, "list:rdma://10.9.0.2:7471",
+        VC_CHANNEL_OPTS(.policy = "ring_hash", .hash_metadata = key), &made);
+
+    vc_channel_close(made);
+    return status;
+}
+
+static void
+hash_metadata_is_a_key_that_calls_can_have(void **state)
+{
+    char key[129] = "";
+
+    (void)state;
+    sim_begin(1, 0, false);
+    assert_int_equal(sim_runtime(&runtime, 1), VC_OK);
+    assert_int_equal(hash_key_try(""), VC_OK); /* as NULL */
+    assert_int_equal(hash_key_try("x-user_id.0-bin"), VC_OK);
+    assert_int_equal(hash_key_try("user id"), VC_INVALID_ARGUMENT);
+    assert_int_equal(hash_key_try("User-Id"), VC_INVALID_ARGUMENT);
+    assert_non_null(strstr(vc_error(), "hash_metadata: User-Id: it must be a "
+                                       "key of metadata: 1 to 127 of a-z"));
+    memset(key, 'k', 127);
+    assert_int_equal(hash_key_try(key), VC_OK);
+    key[127] = 'k';
+    assert_int_equal(hash_key_try(key), VC_INVALID_ARGUMENT);
+    vc_runtime_free(runtime);
+    assert_int_equal(fake_end(), 0);
+}
+
 /* --- the options of calls ------------------------------------------------- */
 
 /* The three ways to start a call. */
@@ -456,6 +490,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         T(options_are_accepted_within_their_ranges_and_named_when_they_are_not),
         T(min_links_is_at_most_max_links),
+        T(hash_metadata_is_a_key_that_calls_can_have),
         T(a_name_has_at_most_63_bytes),
         T(a_call_takes_a_timeout_within_its_range_whatever_begins_it),
         T(what_lies_behind_an_older_structure_is_not_read),

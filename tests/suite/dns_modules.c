@@ -20,6 +20,7 @@
 #include <cmocka.h>
 
 #include <verbcall/channel.h>
+#include <verbcall/resolver.h>
 #include <verbcall/runtime.h>
 
 static char self[PATH_MAX];
@@ -70,6 +71,60 @@ loaded(const char *file)
     return dlopen(file, RTLD_NOW | RTLD_NOLOAD) != NULL ? "loaded" : "absent";
 }
 
+static enum vc_status
+none_open(struct vc_resolver *r, const char *target, void **state)
+{
+    (void)r, (void)target, (void)state;
+    return VC_UNAVAILABLE;
+}
+
+static void
+none_close(void *state)
+{
+    (void)state;
+}
+
+/* Registers up to n types, until one is refused. Returns how many were not. */
+static unsigned
+types_register(unsigned from, unsigned n)
+{
+    static struct vc_resolver_type types[32];
+    static char names[32][16];
+    unsigned i;
+
+    for (i = from; i < from + n; i++) {
+        snprintf(names[i], sizeof names[i], "type%u", i);
+        types[i] = (struct vc_resolver_type){.size = sizeof types[i],
+                                             .scheme = names[i],
+                                             .open = none_open,
+                                             .close = none_close};
+        if (vc_resolver_register(&types[i]) != VC_OK)
+            break;
+    }
+    return i - from;
+}
+
+/* What self_run() runs: the program registers this many types, opens a channel
+ * to a dns: target, and then registers as many as it can. */
+static int
+types_main(unsigned before)
+{
+    struct vc_runtime *runtime;
+    struct vc_channel *channel = NULL;
+    enum vc_status status;
+
+    if (vc_runtime_new(NULL, &runtime) != VC_OK)
+        return 1;
+    before = types_register(0, before);
+    status = vc_channel_open(runtime, "dns:///a.example:1", NULL, &channel);
+    printf("%u, %s, ", before, vc_status_name(status));
+    printf("%u: ", types_register(before, 32 - before));
+    printf("%s\n", vc_error());
+    vc_channel_close(channel);
+    vc_runtime_free(runtime);
+    return 0;
+}
+
 /* What self_run() runs: opens a channel that needs a module, and prints what
  * came of it, and whether the module and its library were loaded before and
  * afterwards. */
@@ -85,6 +140,8 @@ modules_main(const char *mode)
     struct vc_channel *channel = NULL;
     enum vc_status status;
 
+    if (strncmp(mode, "types", 5) == 0)
+        return types_main((unsigned)strtoul(mode + 5, NULL, 10));
     if (vc_runtime_new(NULL, &runtime) != VC_OK)
         return 1;
     if (!dns)
@@ -122,6 +179,22 @@ the_library_loads_c_ares_for_a_dns_target_and_not_before(void **state)
     assert_string_equal("before: absent, absent\n"
                         "OK: \n"
                         "after: loaded, loaded\n",
+                        text);
+}
+
+void
+the_module_takes_no_place_of_a_programs_types(void **state)
+{
+    char text[4096];
+
+    (void)state;
+    assert_int_equal(0, self_run("types0", getenv("LD_LIBRARY_PATH"), text));
+    assert_string_equal("0, OK, 16: vc_resolver_register(): there are 16 types "
+                        "already\n",
+                        text);
+    assert_int_equal(0, self_run("types16", getenv("LD_LIBRARY_PATH"), text));
+    assert_string_equal("16, OK, 0: vc_resolver_register(): there are 16 types "
+                        "already\n",
                         text);
 }
 

@@ -17,6 +17,7 @@ const char *modules_program(void);
 int modules_main(const char *mode);
 
 void the_library_loads_c_ares_for_a_dns_target_and_not_before(void **state);
+void the_module_takes_no_place_of_a_programs_types(void **state);
 void without_the_module_the_text_names_it_and_its_package(void **state);
 void
 the_library_loads_jansson_for_a_service_config_and_not_before(void **state);

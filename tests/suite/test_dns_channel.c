@@ -464,6 +464,7 @@ main(int argc, char *argv[])
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(
             the_library_loads_c_ares_for_a_dns_target_and_not_before),
+        cmocka_unit_test(the_module_takes_no_place_of_a_programs_types),
         cmocka_unit_test(without_the_module_the_text_names_it_and_its_package),
         cmocka_unit_test(
             the_library_loads_jansson_for_a_service_config_and_not_before),

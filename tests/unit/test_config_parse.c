@@ -39,6 +39,9 @@
 #define FIRST    "\"initialBackoff\":\"0.1s\","
 #define MOST     "\"maxBackoff\":\"1s\","
 #define TIMES    "\"backoffMultiplier\":2,"
+#define KEY      "must be a key of metadata: 1 to 127 of a-z, 0-9, '_', '-' and '.'"
+#define K63      "kkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkk"
+#define K64      "k" K63
 #define CODES    "\"retryableStatusCodes\":[\"UNAVAILABLE\"]"
 
 static struct vc__service_config *
@@ -247,6 +250,12 @@ static const struct {
      L0 "ring_hash_experimental: minRingSize is more than maxRingSize"},
     {L("{\"ring_hash_experimental\":{\"requestHashHeader\":1}}"),
      L0 "ring_hash_experimental.requestHashHeader: must be a text"},
+    {L("{\"ring_hash\":{\"requestHashHeader\":\"user id\"}}"),
+     L0 "ring_hash.requestHashHeader: " KEY},
+    {L("{\"ring_hash\":{\"requestHashHeader\":\"" K64 K64 "\"}}"),
+     L0 "ring_hash.requestHashHeader: " KEY},
+    {L("{\"ring_hash\":{\"requestHashHeader\":\"User-Bin\"}}"),
+     L0 "ring_hash.requestHashHeader: must not end in \"-bin\""},
     {"{\"loadBalancingPolicy\":\"grpclb\"}",
      "loadBalancingPolicy: \"grpclb\" is no policy here"},
     /* outlier detection */
@@ -480,6 +489,11 @@ static const struct {
      L0 "least_request.choiceCount: 2 servers are compared"},
     {L("{\"ring_hash_experimental\":{\"requestHashHeader\":\"user-id\"}}"),
      "policy=4 hash=user-id ", ""},
+    {L("{\"ring_hash\":{\"requestHashHeader\":\"X-User_Id.0Z\"}}"),
+     "policy=4 hash=x-user_id.0z ", ""},
+    {L("{\"ring_hash\":{\"requestHashHeader\":\"" K63 K64 "\"}}"),
+     "policy=4 hash=" K63 K64 " ", ""},
+    {L("{\"ring_hash\":{\"requestHashHeader\":\"\"}}"), "policy=4 ", ""},
     {L("{\"ring_hash\":{\"minRingSize\":1024}}"), "policy=4 ",
      L0 "ring_hash: the ring has 128 places for each server, whatever "
         "minRingSize and maxRingSize say"},

@@ -26,30 +26,6 @@ struct entry {
 
 /* --- what keys and values may be ---------------------------------------- */
 
-/* For vc__metadata_fault() and entry_check(): true if a key may look so. */
-static bool
-key_fits(const char *key, size_t len)
-{
-    if (len < 1 || len > VC__METADATA_KEY_MAX)
-        return false;
-    for (size_t i = 0; i < len; i++) {
-        char c = key[i];
-
-        if (!(c >= 'a' && c <= 'z') && !(c >= '0' && c <= '9') && c != '_' &&
-            c != '-' && c != '.')
-            return false;
-    }
-    return true;
-}
-
-/* For vc__metadata_fault() and entry_check(): true if values of this key may
- * have any bytes. */
-static bool
-key_is_binary(const char *key, size_t len)
-{
-    return len >= 4 && memcmp(key + len - 4, "-bin", 4) == 0;
-}
-
 /* For key_is_own(): true if the key begins with this text. */
 static bool
 key_begins(const char *key, size_t len, const char *with)
@@ -89,7 +65,7 @@ vc__metadata_fault(const struct vc_metadata *entry)
     size_t len =
         entry->key == NULL ? 0 : strnlen(entry->key, VC__METADATA_KEY_MAX + 1);
 
-    if (!key_fits(entry->key, len))
+    if (!vc__metadata_key_fits(entry->key, len))
         return "its key must be 1 to 127 of a-z, 0-9, '_', '-' and '.'";
     if (key_is_own(entry->key, len))
         return "keys that begin with \"grpc-\" or \"verbcall-\" are the "
@@ -97,7 +73,8 @@ vc__metadata_fault(const struct vc_metadata *entry)
     if (entry->value == NULL && entry->length > 0)
         return "its value is NULL, and its length is not 0";
     /* A value that is too long is not read. */
-    if (entry->length <= VC_METADATA_MAX && !key_is_binary(entry->key, len) &&
+    if (entry->length <= VC_METADATA_MAX &&
+        !vc__metadata_key_is_binary(entry->key, len) &&
         !text_fits(entry->value, entry->length))
         return "its value must be printable ASCII without spaces around it: "
                "other bytes need a key that ends in \"-bin\"";
@@ -174,9 +151,10 @@ entry_check(const struct entry *e, bool may_trail)
 {
     if (e->trailing && !may_trail)
         return "trailing metadata, which is not allowed here";
-    if (!key_fits(e->key, e->key_len))
+    if (!vc__metadata_key_fits(e->key, e->key_len))
         return "metadata with an invalid key";
-    if (!key_is_binary(e->key, e->key_len) && !text_fits(e->value, e->len))
+    if (!vc__metadata_key_is_binary(e->key, e->key_len) &&
+        !text_fits(e->value, e->len))
         return "metadata with a text that is not printable ASCII, or has "
                "spaces around it";
     return NULL;

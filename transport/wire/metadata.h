@@ -13,21 +13,23 @@
  * the thread that has the call, and for a vc_result on the thread that fills
  * it. Seek: the thread that is about to send the request.
  *
- * Called by: cm/pool/session_reply.c (of), rpc/client/pick_facts.c (of),
+ * Called by: modules/config/config_balance.c (key_fits, key_is_binary),
+ * rpc/client/channel.c (key_fits), metadata.c (key_fits, key_is_binary, size,
+ * find), cm/pool/session_reply.c (of), rpc/client/pick_facts.c (of),
  * rpc/server/server_session.c (of), rpc/balance/endpoint_metadata.c (fault),
  * rpc/client/result.c (fault, size, put, fits, check, memory, unpack, find_own,
  * number), rpc/intercept_metadata.c (fault, size, fits),
  * rpc/server/server_metadata.c (fault, size, put, fits, remove, check, memory,
  * unpack, find, find_own, number), rpc/server/server_load.c (size, put),
- * metadata.c (size, find), rpc/balance/health_watch.c (put),
- * rpc/server/stream_server.c (initial), rpc/balance/loads.c (find),
- * rpc/balance/custom.c (seek). */
+ * rpc/balance/health_watch.c (put), rpc/server/stream_server.c (initial),
+ * rpc/balance/loads.c (find), rpc/balance/custom.c (seek). */
 #ifndef VC_TRANSPORT_METADATA_H
 #define VC_TRANSPORT_METADATA_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <verbcall/metadata.h>
 
@@ -45,6 +47,33 @@
 #define VC__METADATA_ATTEMPTS "grpc-previous-rpc-attempts" /* in requests */
 #define VC__METADATA_PUSHBACK "grpc-retry-pushback-ms"     /* trailing */
 #define VC__METADATA_DETAILS  "grpc-status-details-bin"    /* trailing */
+
+/* True if a key may look so. Called by metadata.c for each entry, and for the
+ * key that a channel hashes: by hash_metadata_check() (rpc/client/channel.c)
+ * and hash_key_read() (modules/config/config_balance.c, which links no function
+ * of the library). */
+static inline bool
+vc__metadata_key_fits(const char *key, size_t len)
+{
+    if (len < 1 || len > VC__METADATA_KEY_MAX)
+        return false;
+    for (size_t i = 0; i < len; i++) {
+        char c = key[i];
+
+        if (!(c >= 'a' && c <= 'z') && !(c >= '0' && c <= '9') && c != '_' &&
+            c != '-' && c != '.')
+            return false;
+    }
+    return true;
+}
+
+/* True if values of this key may have any bytes. Called by metadata.c and
+ * hash_key_read(). */
+static inline bool
+vc__metadata_key_is_binary(const char *key, size_t len)
+{
+    return len >= 4 && memcmp(key + len - 4, "-bin", 4) == 0;
+}
 
 /* Packed entries. */
 struct vc__metadata {
