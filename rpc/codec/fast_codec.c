@@ -117,18 +117,17 @@ field_find(struct reader *r, uint64_t number)
     return r->field < r->last && r->field->id == number ? r->field++ : NULL;
 }
 
-/* Called by fast_codec_block(): where the bytes are if they are not to be
- * copied, else NULL. A program expects them aligned as if they were
- * allocated. */
-static uint8_t *
-block_in_place(const struct reader *r, const struct value *v)
+/* Called by fast_codec_block() for bytes that last: they are not copied if they
+ * are long, and aligned as a program expects of what was allocated. */
+static __attribute__((noinline, cold)) void
+block_keep(struct vc__bytes *from, struct value *v)
 {
-    uint8_t *at;
+    uint8_t *at = from->lasting + (v->data - from->data);
 
-    if (r->from->lasting == NULL || v->number < r->from->len / 2)
-        return NULL;
-    at = r->from->lasting + (v->data - r->from->data);
-    return (uintptr_t)at % VC__ARENA_ALIGN == 0 ? at : NULL;
+    if (v->number < from->len / 2 || (uintptr_t)at % VC__ARENA_ALIGN != 0)
+        return;
+    v->in_place = at;
+    from->in_use = true;
 }
 
 /* Called by value_read(): reads a string or bytes, and counts their memory,
@@ -145,8 +144,9 @@ fast_codec_block(struct reader *r, struct value *v)
     if (v->field->type == PROTOBUF_C_TYPE_STRING)
         return vc__utf8_valid(v->data, v->number) &&
                fast_codec_take(r, v->number + 1);
-    v->in_place = block_in_place(r, v);
-    r->from->in_use |= v->in_place != NULL;
+    v->in_place = NULL;
+    if (r->from->lasting != NULL)
+        block_keep(r->from, v);
     return v->number == 0 || fast_codec_take(r, v->number);
 }
 
