@@ -507,8 +507,9 @@ what_waited_for_servers_that_cannot_be_reached_says_why(void **state)
     assert_null(strstr(o.text, "known since"));
     vc_channel_close(other);
     vc_channel_close(w.channel);
-    w.channel = NULL;
     vc_runtime_free(w.runtime);
+    for (unsigned i = 0; i < RESOLVED_SERVERS; i++)
+        resolved_server_stop(&w, i);
 }
 
 /* --- a server with several addresses --------------------------------------- */
