@@ -319,8 +319,8 @@ symbols_clash_error(struct arena *arena, const struct symbol *first,
         first->full_name, first->place->file->name, place_line(first->place));
 }
 
-/* False for a service without a package, which makes a symbol of its own. Called
- * by symbols_invalid(). */
+/* False for a service without a package, which makes a symbol of its own.
+ * Called by symbols_invalid(). */
 static bool
 has_package(const struct symbol *s)
 {

@@ -33,7 +33,8 @@ struct vc__listener {
 
 /* Listens at an address of this transport. opts is copied, but its group must
  * live as long as the listener. Requests may arrive before this returns. Any
- * thread: that of vc_server_listen() or vc_channel_open(), or the holder. Errors as vc__cm_open() and transport->listen(); then l is not open. */
+ * thread: that of vc_server_listen() or vc_channel_open(), or the holder.
+ * Errors as vc__cm_open() and transport->listen(); then l is not open. */
 enum vc_status vc__listener_open(struct vc__listener *l, struct vc__cm *cm,
                                  const struct vc__transport *transport,
                                  const struct sockaddr *addr,

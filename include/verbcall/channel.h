@@ -303,8 +303,9 @@ VC_API size_t vc_channel_describe(const struct vc_channel *channel, char *text,
  * disconnects and frees the channel. The servers get notice that the calls have
  * ended, and cancel the handlers. No call may be started on the channel any
  * more: blocking calls of other threads may still run, but each function that
- * starts an asynchronous call must have returned. Blocks until the servers have confirmed that, 200 ms at most, and for
- * the disconnect handshake, 2 s at most. NULL is allowed: VC_OK. Any thread.
+ * starts an asynchronous call must have returned. Blocks until the servers have
+ * confirmed that the calls have ended, 200 ms at most, and for the disconnect
+ * handshake, 2 s at most. NULL is allowed: VC_OK. Any thread.
  * VC_FAILED_PRECONDITION inside a handler, done() or another callback of the
  *                        runtime, while asynchronous calls or streams with
  *                        callbacks of the channel have not ended, as the

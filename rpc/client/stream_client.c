@@ -496,7 +496,6 @@ on_message(struct vc__request *r, const struct vc__metadata *m,
 {
     struct vc__client_stream *c =
         caa_container_of(r, struct vc__client_stream, request);
-
     bool good = m->len == 0 || initial_keep(c, m, &loss);
 
     /* Also if it has ended the stream: then there is no further attempt, and

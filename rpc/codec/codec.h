@@ -46,8 +46,9 @@ void vc__codec_pack(const struct vc_message_type *type,
 
 /* Checks bytes from a peer and unpacks them into memory of the allocator, at
  * most `memory` bytes. Returns the message, which is freed with that memory; if
- * from->in_use is set then, *from must last as long. NULL with *fault set if they are no message of this type or need too much
- * memory, or if memory is short. Called for a request or a reply on the holder;
+ * from->in_use is set then, the bytes must last as long. NULL with *fault set if
+ * they are no message of this type or need too much memory, or if memory is
+ * short. Called for a request or a reply on the holder;
  * for a message of a stream on the thread of vc_stream_receive(), or as a
  * handler before on_message(); and by reply_copy() of rpc/protobuf_c on the
  * thread of the closure. */

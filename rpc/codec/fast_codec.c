@@ -193,7 +193,8 @@ member_read(struct reader *r, struct value *v)
 
 /* Called by vc__fast_unpack(). Reads all members; returns how many, or -1 if
  * they make no plain message. A type with required fields makes none:
- * vc__field_is_plain() refuses those that are there, fields_pass() those that are not. */
+ * vc__field_is_plain() refuses those that are there, fields_pass() those that
+ * are not. */
 static int
 members_read(struct reader *r, struct value values[VC__PLAIN_FIELDS])
 {

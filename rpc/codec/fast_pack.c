@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "transport/core/le.h"
-#include "transport/core/utf8.h"
 
 /* Returns the bytes of the varint of n, for piece_size() and
  * vc__fast_size(). */
