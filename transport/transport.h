@@ -151,9 +151,13 @@ struct vc__ear_ops {
      * hello, is valid until the function returns. */
     void (*request)(struct vc__ear *ear, const struct vc__incoming *in,
                     const void *data, size_t len);
-    /* The ear does not listen any more: its device was removed, or the group
-     * is lost. Nothing may be sent by it from now on. */
+    /* The ear does not listen any more, or listen_again() has failed: its
+     * device was removed, or the group is lost. Nothing may be sent by it from
+     * now on. */
     void (*lost)(struct vc__ear *ear, const struct vc__error *why);
+    /* It listens, after listen_again(). NULL for an ear that was made by
+     * listen(). */
+    void (*back)(struct vc__ear *ear);
     /* A datagram came for the group; data is valid until the function returns.
      * NULL for ears that join no group. */
     void (*datagram)(struct vc__ear *ear, const uint8_t *data, uint32_t len);
@@ -336,6 +340,11 @@ struct vc__transport {
      * VC_RESOURCE_EXHAUSTED no memory or descriptors
      * VC_INVALID_ARGUMENT   as when there is no such group (opts.group) */
     enum vc_status (*listen)(struct vc__ear *ear, const struct sockaddr *addr);
+    /* (H) The same where listen() waits, which would stop all links of the
+     * engine: on VC_OK, back() or lost() runs later. NULL: listen() does not
+     * wait. */
+    enum vc_status (*listen_again)(struct vc__ear *ear,
+                                   const struct sockaddr *addr);
     /* (H) May be called when the ear does not listen any more. */
     void (*unlisten)(struct vc__ear *ear);
     /* Returns the port at which the ear listens; 0 for a transport without

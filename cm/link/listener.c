@@ -95,13 +95,24 @@ listener_on_request(struct vc__ear *ear, const struct vc__incoming *in,
                         vc__said_text(said));
 }
 
-/* Called by the ear, on the holder, when it has stopped listening. */
+/* Called by the ear, on the holder, when it has stopped listening, or could not
+ * begin again. */
 static void
 on_lost(struct vc__ear *ear, const struct vc__error *why)
 {
     struct vc__listener *l = ear->owner;
 
     l->lost(l, why);
+}
+
+/* Called by the ear of a group, on the holder, when it has joined that
+ * again. */
+static void
+listener_on_back(struct vc__ear *ear)
+{
+    struct vc__listener *l = ear->owner;
+
+    l->back(l);
 }
 
 /* Called by the ear of a group, on the holder, for each datagram. */
@@ -115,12 +126,17 @@ listener_on_datagram(struct vc__ear *ear, const uint8_t *data, uint32_t len)
 
 static const struct vc__ear_ops ear_ops = {.request = listener_on_request,
                                            .lost = on_lost,
+                                           .back = listener_on_back,
                                            .datagram = listener_on_datagram};
 
-enum vc_status
-vc__listener_open(struct vc__listener *l, struct vc__cm *cm,
-                  const struct vc__transport *transport,
-                  const struct sockaddr *addr, const struct vc__ear_opts *opts)
+/* Makes the ear, and has it listen by listen(), of the table. Called by
+ * vc__listener_open() and vc__listener_again(). */
+static enum vc_status
+listener_open_by(struct vc__listener *l, struct vc__cm *cm,
+                 const struct vc__transport *transport,
+                 const struct sockaddr *addr, const struct vc__ear_opts *opts,
+                 enum vc_status (*listen)(struct vc__ear *ear,
+                                          const struct sockaddr *addr))
 {
     struct vc__context *context;
     enum vc_status status = vc__cm_open(cm, transport, &context);
@@ -135,7 +151,7 @@ vc__listener_open(struct vc__listener *l, struct vc__cm *cm,
     ear->ops = &ear_ops;
     ear->owner = l;
     ear->opts = *opts;
-    status = transport->listen(ear, addr);
+    status = listen(ear, addr);
     if (status == VC_OK)
         l->ear = ear;
     else
@@ -144,16 +160,29 @@ vc__listener_open(struct vc__listener *l, struct vc__cm *cm,
 }
 
 enum vc_status
+vc__listener_open(struct vc__listener *l, struct vc__cm *cm,
+                  const struct vc__transport *transport,
+                  const struct sockaddr *addr, const struct vc__ear_opts *opts)
+{
+    return listener_open_by(l, cm, transport, addr, opts, transport->listen);
+}
+
+void
 vc__listener_again(struct vc__listener *l, struct vc__cm *cm,
                    const struct vc__transport *transport,
                    const struct sockaddr *addr, const struct vc__ear_opts *opts)
 {
-    struct vc__ear_opts brief = *opts;
+    bool later = transport->listen_again != NULL;
+    enum vc_status status;
 
-    if (opts->timeout_ms == 0 || opts->timeout_ms > VC__LISTEN_AGAIN_MS)
-        brief.timeout_ms = VC__LISTEN_AGAIN_MS;
     vc__listener_close(l);
-    return vc__listener_open(l, cm, transport, addr, &brief);
+    status =
+        listener_open_by(l, cm, transport, addr, opts,
+                         later ? transport->listen_again : transport->listen);
+    if (status != VC_OK)
+        l->lost(l, vc__error_last());
+    else if (!later)
+        l->back(l);
 }
 
 void

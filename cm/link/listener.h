@@ -5,9 +5,9 @@
  * bad ones; no memory is allocated before a hello was found good. The holder of
  * the engine only, except vc__listener_open() and vc__listener_port().
  *
- * Called by: listener.c (open, close, reject_with, reject),
- * rpc/client/publisher.c (open, again, close), rpc/server/server_listen.c
- * (open, close, port), rpc/server/relisten.c (again), rpc/server/listening.c
+ * Called by: rpc/client/publisher.c (open, again, close),
+ * rpc/server/server_listen.c (open, close, port), rpc/server/relisten.c
+ * (again), listener.c (close, reject_with, reject), rpc/server/listening.c
  * (port), rpc/server/server.c (reject_with), rpc/server/server_link.c
  * (reject_with). */
 #ifndef VC_CM_LISTENER_H
@@ -23,9 +23,12 @@ struct vc__listener {
      * reject it by a function below. */
     void (*request)(struct vc__listener *l, const struct vc__incoming *in,
                     const struct vc__hello *hello);
-    /* The listener has stopped, for this reason. The owner may close it, but
-     * not inside this callback, and open it again. */
+    /* The listener has stopped, or does not listen again, for this reason. The
+     * owner may close it, but not inside this callback, and have it listen
+     * again. */
     void (*lost)(struct vc__listener *l, const struct vc__error *why);
+    /* It listens, after vc__listener_again(). */
+    void (*back)(struct vc__listener *l);
     /* At a multicast group: a datagram came. Only a member of a group needs
      * it. */
     void (*datagram)(struct vc__listener *l, const uint8_t *data, uint32_t len);
@@ -41,15 +44,14 @@ enum vc_status vc__listener_open(struct vc__listener *l, struct vc__cm *cm,
                                  const struct vc__ear_opts *opts);
 
 /* Closes the listener, if it is open, and listens again at the same address.
- * The holder, in a timer: all links of its engine stand still until this
- * returns. So a multicast group has VC__LISTEN_AGAIN_MS to be joined, or
- * opts->timeout_ms if that is less. Errors as vc__listener_open(). Called until
- * it succeeds, each time after a wait that is much longer. */
-#define VC__LISTEN_AGAIN_MS 100u
-enum vc_status vc__listener_again(struct vc__listener *l, struct vc__cm *cm,
-                                  const struct vc__transport *transport,
-                                  const struct sockaddr *addr,
-                                  const struct vc__ear_opts *opts);
+ * Waits for nothing: ends with l->back() or l->lost(), either within the call
+ * or later, unless the listener is closed before. The reason of lost() is then
+ * that of vc__listener_open(). The holder. Called until it succeeds, each time
+ * after a wait. */
+void vc__listener_again(struct vc__listener *l, struct vc__cm *cm,
+                        const struct vc__transport *transport,
+                        const struct sockaddr *addr,
+                        const struct vc__ear_opts *opts);
 
 /* Stops listening. Does nothing if not open. Called when the server
  * closes or drops an address, and before it listens again. */

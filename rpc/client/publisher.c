@@ -28,6 +28,8 @@
 /* How long a caller waits before it looks again whether the adapter takes a
  * datagram. */
 #define ROOM_US 100u
+/* The same, for the end of an attempt to join the group again. */
+#define JOIN_US 1000u
 
 struct vc__publisher {
     struct vc__listener listener; /* its ear is used under the lock */
@@ -39,7 +41,8 @@ struct vc__publisher {
 
     pthread_mutex_t lock;
     bool up;               /* lock; while it is true, the ear may be used */
-    struct vc__error why;  /* lock; while it is not */
+    bool joins;            /* lock; an attempt to join again is under way */
+    struct vc__error why;  /* lock; while it is not up */
     uint64_t sequence;     /* lock; of the last datagram */
     struct vc__tally sent; /* lock */
     uint8_t instance[VC__MULTICAST_PUBLISHER];
@@ -59,12 +62,13 @@ vc__publisher_names(const char *target)
 /* --- the group ------------------------------------------------------------ */
 
 /* Sets whether the group may be used, and if not why. Called on the holder when
- * it is lost, joined again, or left. */
+ * it is lost, joined again, or not. */
 static void
 publisher_up_set(struct vc__publisher *p, const struct vc__error *why)
 {
     pthread_mutex_lock(&p->lock);
     p->up = why == NULL;
+    p->joins = false;
     if (why != NULL)
         p->why = *why;
     pthread_mutex_unlock(&p->lock);
@@ -74,7 +78,7 @@ static void publisher_again(struct vc__timer *timer);
 
 /* Starts the timer for the next attempt to join. Without memory for it there
  * are no more attempts, and calls report that. Called on the holder, by
- * publisher_on_lost() and publisher_again(). */
+ * publisher_on_lost(). */
 static void
 publisher_wait(struct vc__publisher *p, uint32_t ms)
 {
@@ -97,27 +101,38 @@ publisher_again(struct vc__timer *timer)
 {
     struct vc__publisher *p =
         caa_container_of(timer, struct vc__publisher, again);
-    enum vc_status status;
 
-    status = vc__listener_again(&p->listener, &p->progress->cm, p->transport,
-                                (const struct sockaddr *)&p->addr, &p->opts);
-    publisher_up_set(p, status == VC_OK ? NULL : vc__error_last());
-    if (status != VC_OK)
-        publisher_wait(p, p->wait_ms * 2);
-    else
-        vc__log(p->progress->engine.log, VC__LOG_LISTEN,
-                "the multicast group %s is joined again", p->text);
+    pthread_mutex_lock(&p->lock);
+    p->joins = true;
+    pthread_mutex_unlock(&p->lock);
+    vc__listener_again(&p->listener, &p->progress->cm, p->transport,
+                       (const struct sockaddr *)&p->addr, &p->opts);
 }
 
-/* The callback for vc__listener.lost, on the holder. */
+/* The callback for vc__listener.back, on the holder. */
+static void
+publisher_on_back(struct vc__listener *l)
+{
+    struct vc__publisher *p =
+        caa_container_of(l, struct vc__publisher, listener);
+
+    publisher_up_set(p, NULL);
+    vc__log(p->progress->engine.log, VC__LOG_LISTEN,
+            "the multicast group %s is joined again", p->text);
+}
+
+/* The callback for vc__listener.lost, on the holder: the group is lost, or was
+ * not joined again. */
 static void
 publisher_on_lost(struct vc__listener *l, const struct vc__error *why)
 {
     struct vc__publisher *p =
         caa_container_of(l, struct vc__publisher, listener);
 
+    bool tried = !p->up; /* only this thread changes it */
+
     publisher_up_set(p, why);
-    publisher_wait(p, AGAIN_FIRST_MS);
+    publisher_wait(p, tried ? p->wait_ms * 2 : AGAIN_FIRST_MS);
 }
 
 /* The callback for vc__listener.datagram. A publisher is not attached to its
@@ -205,6 +220,7 @@ publisher_init(struct vc__publisher *p, struct vc_channel *c)
     p->instance[0] |= 1; /* not all zero */
     p->progress = c->progress;
     p->listener.lost = publisher_on_lost;
+    p->listener.back = publisher_on_back;
     p->listener.datagram = publisher_on_datagram;
     p->opts.publishes = true;
     p->up = true;
@@ -278,6 +294,29 @@ vc__publisher_close(struct vc__publisher *p)
 
 /* --- publishing ----------------------------------------------------------- */
 
+/* Waits until no attempt to join the group again is under way, or the deadline
+ * has passed; advances the engine meanwhile. An attempt has a deadline of its
+ * own. Called by vc__publisher_up() and notice_send(). */
+static void
+publisher_join_await(struct vc__publisher *p, uint64_t due)
+{
+    struct vc__waiter never;
+    uint64_t now;
+    bool joins;
+
+    vc__waiter_init(&never);
+    for (;;) {
+        now = vc__now();
+        pthread_mutex_lock(&p->lock);
+        joins = p->joins;
+        pthread_mutex_unlock(&p->lock);
+        if (!joins || now >= due)
+            return;
+        vc__engine_wait(&p->progress->engine, &never,
+                        due - now < JOIN_US ? due : now + JOIN_US);
+    }
+}
+
 /* Returns VC_OK if the group may be used, else raises the reason. Under the
  * lock; called by vc__publisher_up() and publisher_send(). */
 static enum vc_status
@@ -292,6 +331,7 @@ vc__publisher_up(struct vc__publisher *p)
     enum vc_status status;
 
     vc__engine_catch_up(&p->progress->engine, vc__now());
+    publisher_join_await(p, VC__FOREVER);
     pthread_mutex_lock(&p->lock);
     status = publisher_state(p);
     pthread_mutex_unlock(&p->lock);
@@ -458,6 +498,7 @@ notice_send(struct vc__publisher *p, struct notice *n, uint64_t due)
     enum vc_status status;
     bool full;
 
+    publisher_join_await(p, due);
     do {
         pthread_mutex_lock(&p->lock);
         status = publisher_send(p, n, &full);

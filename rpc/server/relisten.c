@@ -10,9 +10,8 @@
 
 #define WAIT_FIRST_MS 1000u
 /* The longest waits. Where no device has the address, an attempt ends with the
- * bind. Where memory is short an attempt opens the device, which takes some
- * milliseconds of the engine's time; joining a group takes up to
- * VC__LISTEN_AGAIN_MS of it. */
+ * bind. Where memory is short, or a group is joined, an attempt opens the
+ * device, which takes some milliseconds of the engine's time. */
 #define WAIT_LOST_MS 4000u
 #define WAIT_LACK_MS 64000u
 
@@ -27,7 +26,7 @@ progress_of(const struct vc__listening *l)
 
 /* Sets whether l listens, and if not why, under the server's lock: the program
  * may read both (vc_server_describe()). *why may be anything if l listens.
- * Called by relisten_after(), relisten_try() and vc__relisten_lost(). */
+ * Called by relisten_after(), vc__relisten_lost() and vc__relisten_back(). */
 static void
 lost_set(struct vc__listening *l, bool lost, const struct vc__error *why)
 {
@@ -44,8 +43,8 @@ static void relisten_try(struct vc__timer *timer);
 
 /* Starts the timer of relisten_try(), after `ms` or l->most_ms, whichever is
  * less. Without memory for it there are no more retries, and the log says so.
- * Called by vc__relisten_lost(), later_run(), and by relisten_try() for the
- * next attempt. */
+ * Called by vc__relisten_lost(), later_run(), and by relisten_try() if it is
+ * too early. */
 static void
 relisten_after(struct vc__listening *l, uint32_t ms)
 {
@@ -78,26 +77,19 @@ is_listed(struct vc__listening *l)
 }
 
 /* The timer of relisten_after(): tries to listen again, or for the first time.
- * If l is not listed yet, or the attempt fails, starts the timer anew. */
+ * If l is not listed yet, starts the timer anew. */
 static void
 relisten_try(struct vc__timer *timer)
 {
     struct vc__listening *l =
         caa_container_of(timer, struct vc__listening, again);
-    enum vc_status status;
 
-    if (!is_listed(l)) {
-        relisten_after(l, l->wait_ms);
-        return;
-    }
-    status = vc__listener_again(&l->listener, &progress_of(l)->cm, l->transport,
-                                (const struct sockaddr *)&l->addr,
-                                &l->server->ear_opts);
-    lost_set(l, status != VC_OK, vc__error_last());
-    if (status == VC_OK)
-        vc__listening_log(l, l->most_ms == WAIT_LOST_MS ? "again " : "");
+    if (is_listed(l))
+        vc__listener_again(&l->listener, &progress_of(l)->cm, l->transport,
+                           (const struct sockaddr *)&l->addr,
+                           &l->server->ear_opts);
     else
-        relisten_after(l, l->wait_ms * 2);
+        relisten_after(l, l->wait_ms);
 }
 
 void
@@ -113,10 +105,22 @@ vc__relisten_lost(struct vc__listener *listener, const struct vc__error *why)
 {
     struct vc__listening *l =
         caa_container_of(listener, struct vc__listening, listener);
+    bool tried = l->lost; /* only this thread changes it */
 
     lost_set(l, true, why);
-    l->most_ms = WAIT_LOST_MS;
-    relisten_after(l, WAIT_FIRST_MS);
+    if (!tried)
+        l->most_ms = WAIT_LOST_MS;
+    relisten_after(l, tried ? l->wait_ms * 2 : WAIT_FIRST_MS);
+}
+
+void
+vc__relisten_back(struct vc__listener *listener)
+{
+    struct vc__listening *l =
+        caa_container_of(listener, struct vc__listening, listener);
+
+    lost_set(l, false, NULL);
+    vc__listening_log(l, l->most_ms == WAIT_LOST_MS ? "again " : "");
 }
 
 /* Runs on engine 0, so that no thread can close the server between the two

@@ -21,11 +21,13 @@
  * timer. */
 void vc__relisten_later(struct vc__listening *l, const struct vc__error *why);
 
-/* The callback for vc__listener.lost, called by cm/link/listener.c: the
- * listener has stopped, for the reason *why, mostly as its device was removed.
- * Notes the reason, and starts the timer of the first retry. */
+/* The callbacks of the listener, called by cm/link/listener.c. lost: it has
+ * stopped, mostly as its device was removed, or a retry has failed; notes the
+ * reason *why, and starts the timer of the next retry. back: a retry has
+ * succeeded; logs that. */
 void vc__relisten_lost(struct vc__listener *listener,
                        const struct vc__error *why);
+void vc__relisten_back(struct vc__listener *listener);
 
 /* Stops the retries. Called by server_listen_deafen()
  * (rpc/server/server_listen.c), before the listener is closed for good. */

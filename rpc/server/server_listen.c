@@ -66,6 +66,7 @@ listening_new(struct vc_server *server, const struct vc__transport *transport,
     l->addr = *addr;
     l->listener.request = vc__server_on_request;
     l->listener.lost = vc__relisten_lost;
+    l->listener.back = vc__relisten_back;
     l->listener.datagram = vc__multicast_take;
     return l;
 }

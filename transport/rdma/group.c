@@ -38,14 +38,15 @@ group_context_close(struct vc__context *c)
 
 /* --- leaving -------------------------------------------------------------- */
 
-/* unlisten() of the table, also called by group_listen() when that fails, and
- * by group_lose(). */
+/* unlisten() of the table, also called by group_begin_check() and
+ * group_end(). */
 static void
 group_unlisten(struct vc__ear *ear)
 {
     struct vc__group *g = vc__group_of(ear);
     struct vc__engine *engine = ear->context->engine;
 
+    vc__timer_stop(&engine->timers, &g->late);
     cds_list_del(&g->more.node);
     CDS_INIT_LIST_HEAD(&g->more.node);
     if (g->arrivals.fd >= 0)
@@ -57,8 +58,18 @@ group_unlisten(struct vc__ear *ear)
     vc__group_leave(g);
 }
 
-/* The group is lost. First its owner learns of it, so that no thread sends any
- * more; then all is freed. Called by events_handle() and arrivals_handle(). */
+/* The group is lost, or was not joined again. First its owner learns of it, so
+ * that no thread sends any more; then all is freed. Called by group_lose() and
+ * group_give_up(). */
+static void
+group_end(struct vc__group *g, const struct vc__error *why)
+{
+    g->ear.ops->lost(&g->ear, why);
+    group_unlisten(&g->ear);
+}
+
+/* A group that was joined is lost. Called by group_event_handle() and
+ * arrivals_handle(). */
 static void
 group_lose(struct vc__group *g, const char *cause)
 {
@@ -69,70 +80,17 @@ group_lose(struct vc__group *g, const char *cause)
                   "the multicast group %s is lost: %s; it will be joined again",
                   g->text, cause);
     vc__log(engine->log, VC__LOG_LISTEN_LOST, "%s", why.text);
-    g->ear.ops->lost(&g->ear, &why);
-    group_unlisten(&g->ear);
+    group_end(g, &why);
 }
 
-/* --- events --------------------------------------------------------------- */
-
-/* Counts an event, as the context does for those of connections. Called by
- * group_events_ready(). */
+/* Joining again has failed, for the reason that is the thread's error. Called
+ * by group_on_late() and group_join_go_on(). */
 static void
-group_event_count(struct vc__ledger *l, enum rdma_cm_event_type type)
+group_give_up(struct vc__group *g)
 {
-    vc__count(l, VC__COUNT_cm_events, 1);
-    if (type == RDMA_CM_EVENT_MULTICAST_ERROR)
-        vc__count(l, VC__COUNT_cm_multicast_errors, 1);
-    else if (type == RDMA_CM_EVENT_DEVICE_REMOVAL)
-        vc__count(l, VC__COUNT_cm_removals, 1);
-    else if (type == RDMA_CM_EVENT_ADDR_CHANGE)
-        vc__count(l, VC__COUNT_cm_address_changes, 1);
-}
+    const struct vc__error why = *vc__error_last();
 
-/* Handles an event of a group that was joined. False: the group is lost. Called
- * by group_events_ready(). */
-static bool
-group_event_handle(struct vc__group *g, enum rdma_cm_event_type type,
-                   int status)
-{
-    const struct ibv_device *device = g->id->verbs->device;
-    char cause[80];
-
-    switch (type) {
-    case RDMA_CM_EVENT_MULTICAST_ERROR:
-        snprintf(cause, sizeof cause, "rdma_cm reports an error (%s)",
-                 strerror(status < 0 ? -status : status));
-        group_lose(g, cause);
-        return false;
-    case RDMA_CM_EVENT_DEVICE_REMOVAL:
-        group_lose(g, "its RDMA device was removed");
-        vc__device_list_let_go(device);
-        return false;
-    default:
-        return true;
-    }
-}
-
-/* ready() of the event channel, on the holder. */
-static void
-group_events_ready(struct vc__source *s)
-{
-    struct vc__group *g = caa_container_of(s, struct vc__group, events);
-    struct rdma_cm_event *event;
-
-    for (int i = 0; i < EVENT_BATCH && g->channel != NULL; i++) {
-        enum rdma_cm_event_type type;
-        int status;
-
-        if (rdma_get_cm_event(g->channel, &event) != 0)
-            return;
-        type = event->event;
-        status = event->status;
-        rdma_ack_cm_event(event);
-        group_event_count(&g->ear.context->engine->ledger, type);
-        if (!group_event_handle(g, type, status))
-            return;
-    }
+    group_end(g, &why);
 }
 
 /* --- datagrams ------------------------------------------------------------ */
@@ -178,53 +136,171 @@ group_arrivals_ready(struct vc__source *s)
     arrivals_handle(g);
 }
 
-/* --- listening ------------------------------------------------------------ */
-
-/* Adds the descriptors to the engine's epoll. Called by group_listen_by(),
- * last. 0,
- * or an errno. */
-static int
-group_sources_add(struct vc__group *g)
+/* Adds a descriptor to the engine's epoll. Called by group_arrivals_add(),
+ * group_listen() and group_listen_again(). */
+static enum vc_status
+group_source_add(struct vc__group *g, struct vc__source *s, int fd,
+                 void (*ready)(struct vc__source *s))
 {
-    struct vc__engine *engine = g->ear.context->engine;
     int err;
 
-    g->events.fd = g->channel->fd;
-    g->events.ready = group_events_ready;
-    err = vc__engine_add(engine, &g->events);
-    if (err != 0) {
-        g->events.fd = -1;
-        return err;
-    }
-    if (g->completions == NULL)
-        return 0;
-    g->arrivals.fd = g->completions->fd;
-    g->arrivals.ready = group_arrivals_ready;
-    err = vc__engine_add(engine, &g->arrivals);
-    if (err != 0)
-        g->arrivals.fd = -1;
-    return err;
+    s->fd = fd;
+    s->ready = ready;
+    err = vc__engine_add(g->ear.context->engine, s);
+    if (err == 0)
+        return VC_OK;
+    s->fd = -1;
+    return vc__group_fail(g, "add its descriptors to epoll", err);
 }
 
-/* The steps of group_listen(), which undoes them if one fails. */
+/* Has the holder receive what a member gets. Called by group_listen(), and by
+ * group_is_in(). */
 static enum vc_status
-group_listen_by(struct vc__group *g, uint32_t timeout_ms)
+group_arrivals_add(struct vc__group *g)
 {
-    uint64_t due = vc__after_ms(vc__now(), timeout_ms);
-    enum vc_status status = vc__group_find(g, due, timeout_ms);
-    int err;
+    return g->completions == NULL
+               ? VC_OK
+               : group_source_add(g, &g->arrivals, g->completions->fd,
+                                  group_arrivals_ready);
+}
+
+/* --- events --------------------------------------------------------------- */
+
+/* Counts an event, as the context does for those of connections. Called by
+ * group_events_ready(). */
+static void
+group_event_count(struct vc__ledger *l, enum rdma_cm_event_type type)
+{
+    vc__count(l, VC__COUNT_cm_events, 1);
+    if (type == RDMA_CM_EVENT_MULTICAST_ERROR)
+        vc__count(l, VC__COUNT_cm_multicast_errors, 1);
+    else if (type == RDMA_CM_EVENT_DEVICE_REMOVAL)
+        vc__count(l, VC__COUNT_cm_removals, 1);
+    else if (type == RDMA_CM_EVENT_ADDR_CHANGE)
+        vc__count(l, VC__COUNT_cm_address_changes, 1);
+}
+
+/* The timer `late`, on the holder: an event has not come in time. A thread that
+ * is late itself has read the events before. */
+static void
+group_on_late(struct vc__timer *timer)
+{
+    struct vc__group *g = caa_container_of(timer, struct vc__group, late);
+
+    vc__group_late(g);
+    group_give_up(g);
+}
+
+/* Gives the next step of joining again its time. Called by group_join_go_on()
+ * and group_listen_again(). */
+static enum vc_status
+group_late_start(struct vc__group *g)
+{
+    return vc__timer_start(&g->ear.context->engine->timers, &g->late,
+                           vc__after_ms(vc__now(), g->timeout_ms),
+                           group_on_late)
+               ? VC_OK
+               : vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
+}
+
+/* The group is joined again. Called by group_join_go_on(). */
+static enum vc_status
+group_is_in(struct vc__group *g)
+{
+    enum vc_status status = group_arrivals_add(g);
+
+    vc__timer_stop(&g->ear.context->engine->timers, &g->late);
+    if (status == VC_OK)
+        g->ear.ops->back(&g->ear);
+    return status;
+}
+
+/* An event of a group that is being joined again. False: that has failed.
+ * Called by group_event_handle(). */
+static bool
+group_join_go_on(struct vc__group *g, enum rdma_cm_event_type type, int error)
+{
+    enum vc_status status = vc__group_step(g, type, error);
 
     if (status == VC_OK)
-        status = vc__group_queues_init(g);
-    if (status == VC_OK)
-        status = vc__group_join(g, due, timeout_ms);
-    if (status == VC_OK)
-        status = vc__group_queues_open(g);
+        status =
+            g->stage == VC__GROUP_IS_IN ? group_is_in(g) : group_late_start(g);
     if (status != VC_OK)
-        return status;
-    err = group_sources_add(g);
-    return err == 0 ? VC_OK
-                    : vc__group_fail(g, "add its descriptors to epoll", err);
+        group_give_up(g);
+    return status == VC_OK;
+}
+
+/* Handles an event. False: the group is lost, or was not joined. Called by
+ * group_events_ready(). */
+static bool
+group_event_handle(struct vc__group *g, enum rdma_cm_event_type type,
+                   int status)
+{
+    const struct ibv_device *device =
+        g->id->verbs == NULL ? NULL : g->id->verbs->device;
+    char cause[80];
+
+    if (type == RDMA_CM_EVENT_DEVICE_REMOVAL && device != NULL) {
+        group_lose(g, "its RDMA device was removed");
+        vc__device_list_let_go(device);
+        return false;
+    }
+    if (g->stage != VC__GROUP_IS_IN)
+        return group_join_go_on(g, type, status);
+    if (type != RDMA_CM_EVENT_MULTICAST_ERROR)
+        return true;
+    snprintf(cause, sizeof cause, "rdma_cm reports an error (%s)",
+             strerror(status < 0 ? -status : status));
+    group_lose(g, cause);
+    return false;
+}
+
+/* ready() of the event channel, on the holder. */
+static void
+group_events_ready(struct vc__source *s)
+{
+    struct vc__group *g = caa_container_of(s, struct vc__group, events);
+    enum rdma_cm_event_type type;
+    int status;
+
+    for (int i = 0; i < EVENT_BATCH && g->channel != NULL; i++) {
+        if (!vc__group_event_take(g, &type, &status))
+            return;
+        group_event_count(&g->ear.context->engine->ledger, type);
+        if (!group_event_handle(g, type, status))
+            return;
+    }
+}
+
+/* --- listening ------------------------------------------------------------ */
+
+/* Begins to join the group. Called by group_listen() and
+ * group_listen_again(). */
+static enum vc_status
+group_begin(struct vc__group *g, const struct sockaddr *addr)
+{
+    CDS_INIT_LIST_HEAD(&g->more.node);
+    g->more.run = group_more;
+    g->events.fd = g->arrivals.fd = -1;
+    g->timeout_ms =
+        g->ear.opts.timeout_ms == 0 ? JOIN_MS : g->ear.opts.timeout_ms;
+    vc__addr_copy(&g->addr, addr);
+    vc__addr_text(addr, g->text);
+    return vc__group_begin(g);
+}
+
+/* Undoes all steps if one has failed; returns its status. Called by
+ * group_listen() and group_listen_again(), last. */
+static enum vc_status
+group_begin_check(struct vc__group *g, enum vc_status status)
+{
+    if (status != VC_OK) {
+        const struct vc__error why = *vc__error_last();
+
+        group_unlisten(&g->ear);
+        vc__error_raise(&why);
+    }
+    return status;
 }
 
 /* listen() of the table: joins the group. Waits for that in the calling thread,
@@ -233,22 +309,32 @@ static enum vc_status
 group_listen(struct vc__ear *ear, const struct sockaddr *addr)
 {
     struct vc__group *g = vc__group_of(ear);
-    enum vc_status status;
+    enum vc_status status = group_begin(g, addr);
 
-    CDS_INIT_LIST_HEAD(&g->more.node);
-    g->more.run = group_more;
-    g->events.fd = g->arrivals.fd = -1;
-    vc__addr_copy(&g->addr, addr);
-    vc__addr_text(addr, g->text);
-    status = group_listen_by(
-        g, ear->opts.timeout_ms == 0 ? JOIN_MS : ear->opts.timeout_ms);
-    if (status != VC_OK) {
-        const struct vc__error why = *vc__error_last();
+    if (status == VC_OK)
+        status = vc__group_await(g);
+    if (status == VC_OK)
+        status =
+            group_source_add(g, &g->events, g->channel->fd, group_events_ready);
+    if (status == VC_OK)
+        status = group_arrivals_add(g);
+    return group_begin_check(g, status);
+}
 
-        group_unlisten(ear);
-        vc__error_raise(&why);
-    }
-    return status;
+/* listen_again() of the table: the same, on the holder, which goes on as the
+ * events come. */
+static enum vc_status
+group_listen_again(struct vc__ear *ear, const struct sockaddr *addr)
+{
+    struct vc__group *g = vc__group_of(ear);
+    enum vc_status status = group_begin(g, addr);
+
+    if (status == VC_OK)
+        status = group_late_start(g);
+    if (status == VC_OK)
+        status =
+            group_source_add(g, &g->events, g->channel->fd, group_events_ready);
+    return group_begin_check(g, status);
 }
 
 /* port() of the table: the target's, which datagrams carry. */
@@ -293,6 +379,7 @@ const struct vc__transport vc__rdma_mc = {
     .fini = group_wire_fini,
     .host_is_up = "",
     .listen = group_listen,
+    .listen_again = group_listen_again,
     .unlisten = group_unlisten,
     .port = group_port,
     .datagram_max = vc__group_datagram_max,

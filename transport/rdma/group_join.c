@@ -2,9 +2,9 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Joins a multicast group and leaves it: the id of RDMA_PS_UDP and its event
- * channel. See transport/rdma/group.h. Static functions run within
- * vc__group_find() and vc__group_join(), on their thread. Each wait ends after
- * the time that is left of the timeout, whatever the subnet manager does. */
+ * channel. See transport/rdma/group.h. Static functions run on the thread of
+ * the functions that they are for. Only vc__group_await() waits, until the time
+ * is over, whatever the subnet manager does. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -34,44 +34,8 @@ vc__group_fail(const struct vc__group *g, const char *what, int err)
     return vc__error_raise(&error);
 }
 
-/* Waits until the channel has an event. False: the time is over, or poll()
- * failed. Called by group_event_take(). */
-static bool
-group_channel_await(const struct vc__group *g, uint64_t due)
-{
-    struct pollfd p = {.fd = g->channel->fd, .events = POLLIN};
-    int n;
-
-    do {
-        uint64_t now = vc__now();
-
-        n = poll(&p, 1, now >= due ? 0 : (int)((due - now + 999) / 1000));
-    } while (n < 0 && errno == EINTR);
-    return n > 0;
-}
-
-/* Waits for an event and copies what is needed of it. False if none came in
- * time. Called for each step of joining. */
-static bool
-group_event_take(struct vc__group *g, uint64_t due,
-                 enum rdma_cm_event_type *type, int *status)
-{
-    struct rdma_cm_event *event;
-
-    while (rdma_get_cm_event(g->channel, &event) != 0) {
-        if (errno != EAGAIN || !group_channel_await(g, due))
-            return false;
-    }
-    *type = event->event;
-    *status = event->status;
-    if (event->event == RDMA_CM_EVENT_MULTICAST_JOIN)
-        g->ud = event->param.ud;
-    g->ud.private_data = NULL;
-    rdma_ack_cm_event(event);
-    return true;
-}
-
-/* Makes the event channel and the id. Errors as vc__group_find(). */
+/* Makes the event channel and the id. For vc__group_begin(); errors
+ * as its. */
 static enum vc_status
 group_id_make(struct vc__group *g)
 {
@@ -88,20 +52,17 @@ group_id_make(struct vc__group *g)
     return err == 0 ? VC_OK : vc__group_fail(g, "make an id", err);
 }
 
-/* Finds the device that leads to the group, from ear.opts.source if that is
- * set. Errors as vc__group_find(). */
+/* Asks for the device that leads to the group, from ear.opts.source if that is
+ * set. For vc__group_begin(); errors as its. */
 static enum vc_status
-group_resolve(struct vc__group *g, uint64_t due, uint32_t timeout_ms)
+group_seek(struct vc__group *g)
 {
     struct sockaddr_storage *source = &g->ear.opts.source;
-    enum rdma_cm_event_type type;
-    struct vc__error error;
-    int status, err;
-
-    err = vc__rdma_errno(rdma_resolve_addr(
+    int err = vc__rdma_errno(rdma_resolve_addr(
         g->id,
         source->ss_family == AF_UNSPEC ? NULL : (struct sockaddr *)source,
-        (struct sockaddr *)&g->addr, (int)timeout_ms));
+        (struct sockaddr *)&g->addr, (int)g->timeout_ms));
+
     if (err == ENETUNREACH || err == ENODEV || err == EADDRNOTAVAIL)
         return vc__fail(VC_UNAVAILABLE,
                         "%s: no RDMA device of this machine leads to this "
@@ -110,22 +71,22 @@ group_resolve(struct vc__group *g, uint64_t due, uint32_t timeout_ms)
                         "(vc_channel_opts.bind_address, "
                         "vc_server_opts.multicast_address)",
                         g->text, strerror(err));
-    if (err != 0)
-        return vc__group_fail(g, "resolve its address", err);
-    if (!group_event_take(g, due, &type, &status))
-        return vc__fail(VC_UNAVAILABLE,
-                        "%s: no device was found for this group within %u ms: "
-                        "see that the route to it (`ip route get`) leads to an "
-                        "RDMA device",
-                        g->text, timeout_ms);
-    if (type == RDMA_CM_EVENT_ADDR_RESOLVED)
-        return VC_OK;
-    vc__rdma_put_no_way(&error, g->text, type, status);
-    return vc__error_raise(&error);
+    return err == 0 ? VC_OK : vc__group_fail(g, "resolve its address", err);
 }
 
-/* Checks what the device can do, and takes the MTU of its port. Errors as
- * vc__group_join(). */
+enum vc_status
+vc__group_begin(struct vc__group *g)
+{
+    enum vc_status status = group_id_make(g);
+
+    g->stage = VC__GROUP_SEEKS;
+    return status == VC_OK ? group_seek(g) : status;
+}
+
+/* --- steps ---------------------------------------------------------------- */
+
+/* Checks what the device can do, and takes the MTU of its port. For
+ * group_on_found(). */
 static enum vc_status
 group_device_check(struct vc__group *g)
 {
@@ -147,14 +108,13 @@ group_device_check(struct vc__group *g)
     return VC_OK;
 }
 
-enum vc_status
-vc__group_join(struct vc__group *g, uint64_t due, uint32_t timeout_ms)
+/* Asks to join. For group_on_found(). */
+static enum vc_status
+group_ask(struct vc__group *g)
 {
-    enum rdma_cm_event_type type;
-    int status, err;
-
-    err = vc__rdma_errno(
+    int err = vc__rdma_errno(
         rdma_join_multicast(g->id, (struct sockaddr *)&g->addr, NULL));
+
     if (err == NOT_SUPPORTED)
         return vc__fail(VC_UNAVAILABLE,
                         "%s: Linux joins no IPv6 group over RoCE v2: use an "
@@ -162,40 +122,144 @@ vc__group_join(struct vc__group *g, uint64_t due, uint32_t timeout_ms)
                         g->text);
     if (err != 0)
         return vc__group_fail(g, "join the group", err);
-    g->joined = true;
-    if (!group_event_take(g, due, &type, &status))
+    g->asked = true;
+    g->stage = VC__GROUP_ASKS;
+    return VC_OK;
+}
+
+/* The first event: the device is found, or none is. For vc__group_step(). */
+static enum vc_status
+group_on_found(struct vc__group *g, enum rdma_cm_event_type type, int error)
+{
+    enum vc_status status;
+    struct vc__error why;
+
+    if (type != RDMA_CM_EVENT_ADDR_RESOLVED) {
+        vc__rdma_put_no_way(&why, g->text, type, error);
+        return vc__error_raise(&why);
+    }
+    status = group_device_check(g);
+    if (status == VC_OK)
+        status = vc__group_queues_init(g);
+    return status == VC_OK ? group_ask(g) : status;
+}
+
+/* The second one: the answer. For vc__group_step(). */
+static enum vc_status
+group_on_answer(struct vc__group *g, enum rdma_cm_event_type type, int error)
+{
+    enum vc_status status;
+
+    if (type != RDMA_CM_EVENT_MULTICAST_JOIN || error != 0)
         return vc__fail(VC_UNAVAILABLE,
-                        "%s: joining the group was not answered within %u ms: "
-                        "see that the port is up (`rdma link show`), and on "
-                        "InfiniBand that a subnet manager runs",
-                        g->text, timeout_ms);
-    if (type == RDMA_CM_EVENT_MULTICAST_JOIN && status == 0)
-        return VC_OK;
-    return vc__fail(VC_UNAVAILABLE,
-                    "%s: joining the group was refused (%s): see that the port "
-                    "is up (`rdma link show`), and on InfiniBand that the "
-                    "subnet manager allows the group",
-                    g->text, strerror(status < 0 ? -status : status));
+                        "%s: joining the group was refused (%s): see that the "
+                        "port is up (`rdma link show`), and on InfiniBand that "
+                        "the subnet manager allows the group",
+                        g->text, strerror(error < 0 ? -error : error));
+    status = vc__group_queues_open(g);
+    if (status == VC_OK)
+        g->stage = VC__GROUP_IS_IN;
+    return status;
 }
 
 enum vc_status
-vc__group_find(struct vc__group *g, uint64_t due, uint32_t timeout_ms)
+vc__group_step(struct vc__group *g, enum rdma_cm_event_type type, int status)
 {
-    enum vc_status status = group_id_make(g);
-
-    if (status == VC_OK)
-        status = group_resolve(g, due, timeout_ms);
-    return status == VC_OK ? group_device_check(g) : status;
+    return g->stage == VC__GROUP_SEEKS ? group_on_found(g, type, status)
+                                       : group_on_answer(g, type, status);
 }
+
+enum vc_status
+vc__group_late(const struct vc__group *g)
+{
+    if (g->stage == VC__GROUP_SEEKS)
+        return vc__fail(VC_UNAVAILABLE,
+                        "%s: no device was found for this group within %u ms: "
+                        "see that the route to it (`ip route get`) leads to an "
+                        "RDMA device",
+                        g->text, g->timeout_ms);
+    return vc__fail(VC_UNAVAILABLE,
+                    "%s: joining the group was not answered within %u ms: see "
+                    "that the port is up (`rdma link show`), and on InfiniBand "
+                    "that a subnet manager runs",
+                    g->text, g->timeout_ms);
+}
+
+/* --- events --------------------------------------------------------------- */
+
+bool
+vc__group_event_take(struct vc__group *g, enum rdma_cm_event_type *type,
+                     int *status)
+{
+    struct rdma_cm_event *event;
+
+    if (rdma_get_cm_event(g->channel, &event) != 0)
+        return false;
+    *type = event->event;
+    *status = event->status;
+    if (event->event == RDMA_CM_EVENT_MULTICAST_JOIN)
+        g->ud = event->param.ud;
+    g->ud.private_data = NULL;
+    rdma_ack_cm_event(event);
+    return true;
+}
+
+/* Waits until the channel has an event. False: the time is over, or poll()
+ * failed. For group_event_await(). */
+static bool
+group_channel_await(const struct vc__group *g, uint64_t due)
+{
+    struct pollfd p = {.fd = g->channel->fd, .events = POLLIN};
+    int n;
+
+    do {
+        uint64_t now = vc__now();
+
+        n = poll(&p, 1, now >= due ? 0 : (int)((due - now + 999) / 1000));
+    } while (n < 0 && errno == EINTR);
+    return n > 0;
+}
+
+/* Waits for an event and takes it. False if none came in time. For
+ * vc__group_await(). */
+static bool
+group_event_await(struct vc__group *g, uint64_t due,
+                  enum rdma_cm_event_type *type, int *status)
+{
+    while (!vc__group_event_take(g, type, status)) {
+        if (errno != EAGAIN || !group_channel_await(g, due))
+            return false;
+    }
+    return true;
+}
+
+enum vc_status
+vc__group_await(struct vc__group *g)
+{
+    uint64_t due = vc__after_ms(vc__now(), g->timeout_ms);
+    enum vc_status status = VC_OK;
+
+    while (status == VC_OK && g->stage != VC__GROUP_IS_IN) {
+        enum rdma_cm_event_type type;
+        int error;
+
+        status = group_event_await(g, due, &type, &error)
+                     ? vc__group_step(g, type, error)
+                     : vc__group_late(g);
+    }
+    return status;
+}
+
+/* --- leaving -------------------------------------------------------------- */
 
 void
 vc__group_leave(struct vc__group *g)
 {
     /* Fails only when the kernel has left the group by itself, as with a
      * device that was removed. */
-    if (g->joined)
+    if (g->asked)
         rdma_leave_multicast(g->id, (struct sockaddr *)&g->addr);
-    g->joined = false;
+    g->asked = false;
     if (g->id != NULL)
         rdma_destroy_id(g->id);
     g->id = NULL;
