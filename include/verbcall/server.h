@@ -209,7 +209,9 @@ struct vc_server_opts {
      * the server hold and send. A client that offers more is rejected with
      * these numbers as a counter-offer ("limit"), and connects with them at
      * once; its max_message in verbcall/channel.h is then this one. Its packets
-     * are a power of two, so no more than 4 for 5, 6 or 7. Each such reject
+     * are a power of two, so no more than 4 for 5, 6 or 7. Clients of this
+     * library offer 8, and may allow up to 32 later, if they were not rejected;
+     * so numbers from 8 on bound only what others offer. Each such reject
      * counts in rejects_limit. Default 0: whatever clients offer. */
     size_t client_max_message;
     uint32_t client_packets;
