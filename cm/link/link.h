@@ -152,9 +152,10 @@ struct vc__link {
     struct vc__window window;     /* lock */
     uint32_t round;               /* lock: counts rounds of sending */
     struct vc__schedule schedule; /* lock */
-    struct cds_list_head sent;    /* lock: vc__send, not acknowledged */
-    struct vc__flow control;      /* lock: of messages of no session */
-    struct vc__tally tally;       /* lock: by enum vc__link_count */
+    struct vc__send *alone; /* lock: entered, and nothing else waits; or NULL */
+    struct cds_list_head sent; /* lock: vc__send, not acknowledged */
+    struct vc__flow control;   /* lock: of messages of no session */
+    struct vc__tally tally;    /* lock: by enum vc__link_count */
 };
 
 /* Initialises a link of this context and its engine in the caller's memory.
@@ -213,9 +214,9 @@ void vc__link_append(struct vc__link *link, struct vc__send *s);
 void vc__link_push(struct vc__link *link);
 
 /* As vc__link_append(); but if the link's lock is free, the message goes into
- * the schedule itself, and true is returned: then the caller has that lock, and
- * must call vc__link_push_entered() soon; no other function of the link before.
- * Threads as vc__link_append(). */
+ * the schedule itself, or past it if nothing else waits, and true is returned:
+ * then the caller has that lock, and must call vc__link_push_entered() soon; no
+ * other function of the link before. Threads as vc__link_append(). */
 bool vc__link_enter(struct vc__link *link, struct vc__send *s);
 /* Sends, and leaves the lock. Threads as vc__link_push(). */
 void vc__link_push_entered(struct vc__link *link);
@@ -239,7 +240,8 @@ void vc__link_push_held(struct vc__link *link, bool entered);
 void vc__link_send(struct vc__link *link, struct vc__send *s);
 
 /* True if the peer has the first packet; over datagrams it may be lost, and is
- * sent again. Any thread, without the lock, while the link is up and kept so. */
+ * sent again. Any thread, without the lock, while the link is up and kept
+ * so. */
 bool vc__link_is_heard(struct vc__link *link);
 
 /* Takes back a message if no byte of it was sent; done() is then called with

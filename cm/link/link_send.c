@@ -195,6 +195,25 @@ packet_reserve(struct vc__link *link, uint32_t *room)
     return out == NULL || *room < VC__PACKET_HEADER ? NULL : out;
 }
 
+/* Takes the message that goes next, if the next frame of it has no more than
+ * `room` bytes; else NULL. One that is alone takes no turn, For
+ * frames_write(). */
+static struct vc__send *
+next_take(struct vc__link *link, uint32_t room)
+{
+    struct vc__send *s = link->alone;
+    uint32_t whole;
+
+    if (s == NULL)
+        return vc__schedule_take(&link->schedule, room);
+    whole = vc__send_whole(s);
+    if (whole > room)
+        return NULL;
+    link->alone = NULL;
+    s->take = whole;
+    return s;
+}
+
 /* Writes waiting frames after the packet's header; returns the packet's length.
  * A packet takes one part of a long message, which fills it. *count is set to
  * the number of frames, which may be 0. For packet_send(). */
@@ -207,8 +226,7 @@ frames_write(struct vc__link *link, uint8_t *out, uint32_t room,
     struct vc__send *s;
 
     *count = 0;
-    while (*count < most &&
-           (s = vc__schedule_take(&link->schedule, room - len)) != NULL) {
+    while (*count < most && (s = next_take(link, room - len)) != NULL) {
         send_write(link, s, out + len);
         len += s->take;
         ++*count;
@@ -216,6 +234,14 @@ frames_write(struct vc__link *link, uint8_t *out, uint32_t room,
         send_written(link, s);
     }
     return len;
+}
+
+/* True if no message waits to be sent. For packet_send() and
+ * vc__link_enter(). */
+static bool
+nothing_waits(struct vc__link *link)
+{
+    return link->alone == NULL && vc__schedule_is_empty(&link->schedule);
 }
 
 /* Sends one packet of waiting messages; returns false if none can be sent now,
@@ -227,7 +253,7 @@ packet_send(struct vc__link *link)
     uint16_t count;
     uint8_t *out;
 
-    if (!link->open || vc__schedule_is_empty(&link->schedule) ||
+    if (!link->open || nothing_waits(link) ||
         !vc__credit_can_send(&link->credit))
         return false;
     out = packet_reserve(link, &room);
@@ -279,6 +305,15 @@ vc__link_send_marked(struct vc__link *link, uint32_t *ticket)
     return true;
 }
 
+/* The message that is alone has to wait, so others may come. For
+ * queue_flush(). */
+static __attribute__((noinline)) void
+alone_wait(struct vc__link *link)
+{
+    vc__schedule_add(&link->schedule, link->alone);
+    link->alone = NULL;
+}
+
 /* Sends all that can be sent. The packets sent carry all credit updates due so
  * far. For packets handled later, the holder sends updates: packet_handled().
  * Called by vc__link_flush(), vc__link_send(), take_back() and
@@ -293,6 +328,8 @@ queue_flush(struct vc__link *link)
     link->round++;
     if (!link->open)
         return;
+    if (link->alone != NULL)
+        alone_wait(link);
     if (!vc__schedule_is_empty(&link->schedule))
         vc__tally_add(&link->tally,
                       vc__credit_can_send(&link->credit)
@@ -518,7 +555,12 @@ vc__link_enter(struct vc__link *link, struct vc__send *s)
             return true;
         }
     }
-    arrival_put(link, s);
+    if (!link->open || !nothing_waits(link) || vc__send_is_long(s)) {
+        arrival_put(link, s);
+    } else {
+        s->round = link->round;
+        link->alone = s;
+    }
     return true;
 }
 

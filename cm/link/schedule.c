@@ -205,7 +205,7 @@ send_take(const struct vc__send *s, uint32_t room)
 
     if (vc__send_is_long(s))
         return part_take(s, room);
-    whole = VC__FRAME_HEADER + s->frame.metadata_len + s->frame.body_len;
+    whole = vc__send_whole(s);
     return whole <= room ? whole : 0;
 }
 

@@ -18,10 +18,10 @@
  * send_is_long), link.c (init, flow_init, is_empty), cm/pool/session.c
  * (flow_init, send_is_long), rpc/server/server_session_open.c (flow_init),
  * link_io.c (is_empty, clear), link_keepalive.c (is_empty), link_send.c
- * (is_empty, add, take, send_is_long), link_unsend.c (remove, flow_any),
- * schedule.c (remove, flow_any, send_is_long), rpc/server/server_metadata.c
- * (body_is_long), rpc/server/server_reply.c (body_is_long),
- * cm/pool/session_reply.c (send_is_long). */
+ * (is_empty, add, take, send_whole, send_is_long), link_unsend.c (remove,
+ * flow_any), schedule.c (remove, flow_any, send_whole, send_is_long),
+ * rpc/server/server_metadata.c (body_is_long), rpc/server/server_reply.c
+ * (body_is_long), cm/pool/session_reply.c (send_is_long). */
 #ifndef VC_CM_SCHEDULE_H
 #define VC_CM_SCHEDULE_H
 
@@ -179,6 +179,14 @@ static inline bool
 vc__body_is_long(size_t body_len, size_t metadata_len)
 {
     return body_len + metadata_len > VC__EAGER_MAX;
+}
+
+/* The bytes of a message that is not long, with its header. Called by the link
+ * and by send_take(), under the link's lock. */
+static inline uint32_t
+vc__send_whole(const struct vc__send *s)
+{
+    return VC__FRAME_HEADER + s->frame.metadata_len + s->frame.body_len;
 }
 
 /* True if a message is sent in parts. Called by its owner and by the link, on

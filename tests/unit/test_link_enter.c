@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * A message that goes into a link's schedule without the queue of appended
- * ones: it does not overtake those. */
+ * ones, or past it: it does not overtake those that wait. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,7 +20,28 @@ struct rig {
     struct vc__link link;
     struct vc__flow flow;
     struct vc__send a, b, c;
+    struct vc__transport transport;
+    struct vc__wire wire;
+    uint32_t room; /* of each packet */
+    uint32_t sent; /* bytes of the last one */
+    uint8_t packet[VC__PACKET_MAX];
 };
+
+static uint8_t *
+rig_reserve(struct vc__wire *w, uint32_t *room)
+{
+    struct rig *r = caa_container_of(w, struct rig, wire);
+
+    *room = r->room;
+    return r->packet;
+}
+
+static int
+rig_commit(struct vc__wire *w, uint32_t len)
+{
+    caa_container_of(w, struct rig, wire)->sent = len;
+    return 0;
+}
 
 static void
 rig_begin(struct rig *r)
@@ -33,6 +54,12 @@ rig_begin(struct rig *r)
     __cds_wfcq_init(&r->link.arrivals, &r->link.arrivals_tail);
     vc__schedule_init(&r->link.schedule);
     vc__flow_init(&r->flow, 1);
+    r->transport.reserve = rig_reserve;
+    r->transport.commit = rig_commit;
+    r->wire.transport = &r->transport;
+    r->link.wire = &r->wire;
+    r->room = VC__PACKET_MAX;
+    vc__credit_init(&r->link.credit, 8, 8);
     for (unsigned i = 0; i < 3; i++) {
         vc__send_clear(sends[i]);
         sends[i]->flow = &r->flow;
@@ -54,16 +81,86 @@ scheduled(struct rig *r, struct vc__send *one, struct vc__send *two,
     assert_true(vc__schedule_is_empty(&r->link.schedule));
 }
 
+/* Enters and sends a message, which finds the schedule empty. */
 static void
-it_goes_into_the_schedule(void **state)
+rig_send(struct rig *r, struct vc__send *s)
+{
+    assert_true(vc__link_enter(&r->link, s));
+    assert_true(vc__schedule_is_empty(&r->link.schedule));
+    vc__link_push_entered(&r->link);
+    assert_null(r->link.alone);
+}
+
+static void
+one_that_is_alone_goes_past_the_schedule(void **state)
 {
     struct rig r;
 
     (void)state;
     rig_begin(&r);
+    rig_send(&r, &r.a);
+    assert_int_equal(r.sent, VC__PACKET_HEADER + VC__FRAME_HEADER);
+    assert_int_equal(r.a.place, VC__SEND_OUT);
+    scheduled(&r, NULL, NULL, NULL);
+}
+
+static void
+one_that_is_not_goes_into_it(void **state)
+{
+    struct rig r;
+
+    (void)state;
+    rig_begin(&r);
+    vc__schedule_add(&r.link.schedule, &r.a);
+    assert_true(vc__link_enter(&r.link, &r.b));
+    assert_null(r.link.alone);
+    scheduled(&r, &r.a, &r.b, NULL);
+}
+
+static void
+so_does_a_long_one(void **state)
+{
+    struct rig r;
+
+    (void)state;
+    rig_begin(&r);
+    r.a.frame.body_len = VC__EAGER_MAX + 1;
     assert_true(vc__link_enter(&r.link, &r.a));
+    assert_null(r.link.alone);
     assert_false(vc__schedule_is_empty(&r.link.schedule));
+}
+
+static void
+one_that_is_alone_and_cannot_be_sent_waits_in_it(void **state)
+{
+    struct rig r;
+
+    (void)state;
+    rig_begin(&r);
+    vc__credit_init(&r.link.credit, 8, 1); /* kept for a packet of credits */
+    rig_send(&r, &r.a);
+    assert_int_equal(r.sent, 0);
     scheduled(&r, &r.a, NULL, NULL);
+
+    rig_begin(&r);
+    r.a.frame.body_len = 100;
+    r.room = VC__PACKET_HEADER + VC__FRAME_HEADER + 99;
+    rig_send(&r, &r.a);
+    assert_int_equal(r.sent, 0);
+    scheduled(&r, &r.a, NULL, NULL);
+}
+
+static void
+one_for_a_link_that_is_closed_is_lost(void **state)
+{
+    struct rig r;
+
+    (void)state;
+    rig_begin(&r);
+    r.link.open = false;
+    rig_send(&r, &r.a);
+    assert_int_equal(r.sent, 0);
+    scheduled(&r, NULL, NULL, NULL);
 }
 
 static void
@@ -115,7 +212,11 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(it_goes_into_the_schedule),
+        cmocka_unit_test(one_that_is_alone_goes_past_the_schedule),
+        cmocka_unit_test(one_that_is_not_goes_into_it),
+        cmocka_unit_test(so_does_a_long_one),
+        cmocka_unit_test(one_that_is_alone_and_cannot_be_sent_waits_in_it),
+        cmocka_unit_test(one_for_a_link_that_is_closed_is_lost),
         cmocka_unit_test(it_is_appended_if_another_thread_has_the_lock),
         cmocka_unit_test(those_that_were_appended_go_first),
         cmocka_unit_test(so_do_those_behind_one_that_is_being_appended),
