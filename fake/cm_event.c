@@ -317,7 +317,8 @@ fake_cm_event(struct fake_process *p, int event, int status)
             continue;
         if (event == RDMA_CM_EVENT_MULTICAST_ERROR && id->members != NULL)
             fake__members_tell(id, status);
-        else if (id->state == FAKE__ESTABLISHED)
+        else if (id->state == FAKE__ESTABLISHED ||
+                 (event == RDMA_CM_EVENT_ADDR_CHANGE && id->members != NULL))
             fake__cm_tell(id, (enum rdma_cm_event_type)event, status);
     }
 }

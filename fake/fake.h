@@ -233,8 +233,9 @@ void fake_cm_former(bool former);
 
 /* fake_cm_event - gives each connected id of the process this event, an enum
  * rdma_cm_event_type, as the kernel may send it: ADDR_CHANGE when a bonded
- * interface fails over, UNREACHABLE while the network is cut. An id that
- * has joined groups gets MULTICAST_ERROR once for each. */
+ * interface fails over, UNREACHABLE while the network is cut. An id that has
+ * joined groups, or asked to, gets MULTICAST_ERROR once for each, and
+ * ADDR_CHANGE. */
 void fake_cm_event(struct fake_process *p, int event, int status);
 
 /* --- the trace --------------------------------------------------------- */

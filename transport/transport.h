@@ -155,8 +155,7 @@ struct vc__ear_ops {
      * device was removed, or the group is lost. Nothing may be sent by it from
      * now on. */
     void (*lost)(struct vc__ear *ear, const struct vc__error *why);
-    /* It listens, after listen_again(). NULL for an ear that was made by
-     * listen(). */
+    /* It listens, after listen_again(). */
     void (*back)(struct vc__ear *ear);
     /* A datagram came for the group; data is valid until the function returns.
      * NULL for ears that join no group. */

@@ -45,7 +45,7 @@ void vc__cm_fini(struct vc__cm *cm);
 /* Returns in *context this transport's context, opened on first use; valid
  * until vc__cm_fini(), which frees it. On failure *context is NULL, and errors
  * are those of transport->open(), or VC_RESOURCE_EXHAUSTED. Called by
- * vc__listener_open(), on its thread; by pools and servers for links, on the
+ * listener_open_by(), on its thread; by pools and servers for links, on the
  * holder. */
 enum vc_status vc__cm_open(struct vc__cm *cm,
                            const struct vc__transport *transport,

@@ -60,7 +60,7 @@ vc__link_init(struct vc__link *link, struct vc__context *context, void *wire,
 void
 vc__link_fini(struct vc__link *link)
 {
-    vc__invariant(cds_list_empty(&link->sent) &&
+    vc__invariant(cds_list_empty(&link->sent) && link->alone == NULL &&
                   vc__schedule_is_empty(&link->schedule));
     vc__tally_close(&link->tally, &link->engine->ledger);
 }

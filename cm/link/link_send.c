@@ -196,7 +196,7 @@ packet_reserve(struct vc__link *link, uint32_t *room)
 }
 
 /* Takes the message that goes next, if the next frame of it has no more than
- * `room` bytes; else NULL. One that is alone takes no turn, For
+ * `room` bytes; else NULL. One that is alone takes no turn. For
  * frames_write(). */
 static struct vc__send *
 next_take(struct vc__link *link, uint32_t room)
@@ -316,8 +316,7 @@ alone_wait(struct vc__link *link)
 
 /* Sends all that can be sent. The packets sent carry all credit updates due so
  * far. For packets handled later, the holder sends updates: packet_handled().
- * Called by vc__link_flush(), vc__link_send(), take_back() and
- * vc__link_drop(). */
+ * Called by vc__link_flush() and vc__link_push_entered(). */
 static void
 queue_flush(struct vc__link *link)
 {
@@ -411,7 +410,7 @@ arrival_await(struct vc__link *link)
 
 /* A message is to be sent: puts it into the schedule, or ends it as lost if
  * sending is closed. Called for each message taken from the queue, and by
- * vc__link_send(). */
+ * vc__link_enter(). */
 static void
 arrival_put(struct vc__link *link, struct vc__send *s)
 {
@@ -433,7 +432,7 @@ vc__link_arrivals_take(struct vc__link *link)
 }
 
 /* Takes the appended messages that are complete. Returns false if there were
- * none. For vc__link_flush() and vc__link_send(). */
+ * none. For vc__link_flush() and vc__link_enter(). */
 static bool
 arrivals_take(struct vc__link *link)
 {
@@ -457,7 +456,7 @@ vc__link_flush(struct vc__link *link)
 }
 
 /* Takes the lock if it is free, or needed by nobody else: true. For
- * vc__link_enter(), vc__link_push() and vc__link_send(). */
+ * vc__link_enter() and vc__link_push(). */
 static bool
 link_lock_try(struct vc__link *link)
 {
@@ -510,7 +509,7 @@ vc__link_push_arrived(struct vc__link *link)
 }
 
 /* The link begins to use a message. Without the lock. For vc__link_append() and
- * vc__link_send(). */
+ * vc__link_enter(). */
 static void
 send_begin(struct vc__send *s)
 {
@@ -522,7 +521,7 @@ send_begin(struct vc__send *s)
 }
 
 /* Adds a message to the lock-free queue. Without the lock. For
- * vc__link_append() and vc__link_send(). */
+ * vc__link_append() and vc__link_enter(). */
 static void
 arrival_add(struct vc__link *link, struct vc__send *s)
 {

@@ -44,7 +44,7 @@ enum vc_status vc__listener_open(struct vc__listener *l, struct vc__cm *cm,
                                  const struct vc__ear_opts *opts);
 
 /* Closes the listener, if it is open, and listens again at the same address.
- * Waits for nothing: ends with l->back() or l->lost(), either within the call
+ * Waits for no peer: ends with l->back() or l->lost(), either within the call
  * or later, unless the listener is closed before. The reason of lost() is then
  * that of vc__listener_open(). The holder. Called until it succeeds, each time
  * after a wait. */

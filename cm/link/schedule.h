@@ -61,7 +61,7 @@ struct vc__flow {
 #define VC__WEIGHT_MAX 256u
 
 enum vc__send_place {
-    VC__SEND_OUT,    /* not held by the link */
+    VC__SEND_OUT,    /* not held by the link, or alone in it */
     VC__SEND_QUEUED, /* in its flow */
     VC__SEND_SENT,   /* sent; waits for its acknowledgement */
 };
@@ -151,12 +151,12 @@ vc__schedule_is_empty(struct vc__schedule *s)
 }
 
 /* Adds a message after the others of its flow, also one of which a part was
- * sent. Called by arrival_put() and send_written(). */
+ * sent. Called by arrival_put(), alone_wait() and send_written(). */
 void vc__schedule_add(struct vc__schedule *s, struct vc__send *send);
 
 /* Removes and returns the next message. send->take is set to the bytes of its
  * frame in a packet that has `room` bytes left. Returns NULL if there is none,
- * or it must wait for another packet. Called by frames_write(). */
+ * or it must wait for another packet. Called by next_take(). */
 struct vc__send *vc__schedule_take(struct vc__schedule *s, uint32_t room);
 
 /* Removes this message, which is in the schedule: it is taken back or lost.

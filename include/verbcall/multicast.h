@@ -17,8 +17,8 @@
  * the group has no members. Only methods with the option one_way can be called.
  * A group that is lost, as when its port goes down, is joined again: 1 s later,
  * 2 s after that if it fails, then every 4 s. Calls fail with VC_UNAVAILABLE
- * until then; one that comes during an attempt waits for the end of that, or
- * for its own deadline.
+ * until it is. A runtime without library threads joins while it is advanced: by
+ * vc_runtime_poll(), or step by step by those calls.
  * Nobody is authenticated: each host that reaches the group can publish. Nor
  * are schemas compared (schema_check in verbcall/server.h): a datagram does not
  * say which one its publisher has. */

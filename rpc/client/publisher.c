@@ -28,8 +28,6 @@
 /* How long a caller waits before it looks again whether the adapter takes a
  * datagram. */
 #define ROOM_US 100u
-/* The same, for the end of an attempt to join the group again. */
-#define JOIN_US 1000u
 
 struct vc__publisher {
     struct vc__listener listener; /* its ear is used under the lock */
@@ -41,8 +39,7 @@ struct vc__publisher {
 
     pthread_mutex_t lock;
     bool up;               /* lock; while it is true, the ear may be used */
-    bool joins;            /* lock; an attempt to join again is under way */
-    struct vc__error why;  /* lock; while it is not up */
+    struct vc__error why;  /* lock; while it is not */
     uint64_t sequence;     /* lock; of the last datagram */
     struct vc__tally sent; /* lock */
     uint8_t instance[VC__MULTICAST_PUBLISHER];
@@ -68,7 +65,6 @@ publisher_up_set(struct vc__publisher *p, const struct vc__error *why)
 {
     pthread_mutex_lock(&p->lock);
     p->up = why == NULL;
-    p->joins = false;
     if (why != NULL)
         p->why = *why;
     pthread_mutex_unlock(&p->lock);
@@ -102,9 +98,6 @@ publisher_again(struct vc__timer *timer)
     struct vc__publisher *p =
         caa_container_of(timer, struct vc__publisher, again);
 
-    pthread_mutex_lock(&p->lock);
-    p->joins = true;
-    pthread_mutex_unlock(&p->lock);
     vc__listener_again(&p->listener, &p->progress->cm, p->transport,
                        (const struct sockaddr *)&p->addr, &p->opts);
 }
@@ -294,29 +287,6 @@ vc__publisher_close(struct vc__publisher *p)
 
 /* --- publishing ----------------------------------------------------------- */
 
-/* Waits until no attempt to join the group again is under way, or the deadline
- * has passed; advances the engine meanwhile. An attempt has a deadline of its
- * own. Called by vc__publisher_up() and notice_send(). */
-static void
-publisher_join_await(struct vc__publisher *p, uint64_t due)
-{
-    struct vc__waiter never;
-    uint64_t now;
-    bool joins;
-
-    vc__waiter_init(&never);
-    for (;;) {
-        now = vc__now();
-        pthread_mutex_lock(&p->lock);
-        joins = p->joins;
-        pthread_mutex_unlock(&p->lock);
-        if (!joins || now >= due)
-            return;
-        vc__engine_wait(&p->progress->engine, &never,
-                        due - now < JOIN_US ? due : now + JOIN_US);
-    }
-}
-
 /* Returns VC_OK if the group may be used, else raises the reason. Under the
  * lock; called by vc__publisher_up() and publisher_send(). */
 static enum vc_status
@@ -331,7 +301,6 @@ vc__publisher_up(struct vc__publisher *p)
     enum vc_status status;
 
     vc__engine_catch_up(&p->progress->engine, vc__now());
-    publisher_join_await(p, VC__FOREVER);
     pthread_mutex_lock(&p->lock);
     status = publisher_state(p);
     pthread_mutex_unlock(&p->lock);
@@ -498,7 +467,6 @@ notice_send(struct vc__publisher *p, struct notice *n, uint64_t due)
     enum vc_status status;
     bool full;
 
-    publisher_join_await(p, due);
     do {
         pthread_mutex_lock(&p->lock);
         status = publisher_send(p, n, &full);
@@ -521,7 +489,7 @@ vc__publish(struct vc_channel *c, const struct vc_service *service,
         .request = request,
     };
     uint64_t now = vc__now();
-    enum vc_status status = notice_check(&n, opts);
+    enum vc_status status;
 
     /* From the first call on there can be no further interceptors. Relaxed
      * would do, but this is not the place to save an instruction. */
@@ -529,6 +497,8 @@ vc__publish(struct vc_channel *c, const struct vc_service *service,
     /* Without a thread that advances the engine, a group that is lost would not
      * be noticed, nor joined again. */
     vc__engine_catch_up(&c->progress->engine, now);
+    /* Only now, as that may change the thread's last error. */
+    status = notice_check(&n, opts);
     if (status == VC_OK)
         status = notice_send(c->publisher, &n, vc__due(now, opts->timeout_ms));
     if (status != VC_OK)

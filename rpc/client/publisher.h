@@ -37,8 +37,7 @@ enum vc_status vc__publisher_open(struct vc_channel *c, const char *target,
 void vc__publisher_close(struct vc__publisher *p);
 
 /* VC_OK while the group is joined; else why it is not, as this thread's last
- * error. Waits for the end of an attempt to join it again. Called by
- * vc_channel_connect(). */
+ * error. Called by vc_channel_connect(). */
 enum vc_status vc__publisher_up(struct vc__publisher *p);
 
 /* Writes a line about the group, as vc__servers_describe() does. Called by

@@ -42,8 +42,9 @@ struct vc__listening {
 void vc__listening_list(struct vc__listening *l);
 
 /* Logs "listens at"; `again` is "" or "again ". The listener is open, and no
- * thread closes it meanwhile. Called by listening_add() and relisten_try(),
- * when the listener was opened; without the server's lock. */
+ * thread closes it meanwhile. Called by listening_add() and
+ * vc__relisten_back(), when the listener was opened; without the server's
+ * lock. */
 void vc__listening_log(const struct vc__listening *l, const char *again);
 
 #endif

@@ -62,8 +62,8 @@ scene_run(struct scene *s, uint64_t seed)
     sim_target("10.9.0.2", s->server.target);
     sim_server_start(&s->server, fake_host_new("there", "10.9.0.2"), 1);
     assert_true(sim_server_await(&s->server));
-    p = fake_process_start(fake_host_new("here", "10.9.0.3"), "client",
-                           client_main, s);
+    s->here = fake_host_new("here", "10.9.0.3");
+    p = fake_process_start(s->here, "client", client_main, s);
     if (!fake_process_wait(p, PATIENCE))
         fail_msg("the client does not end: %s", fake_trace());
     assert_true(sim_server_stop(&s->server));

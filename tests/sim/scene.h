@@ -10,6 +10,7 @@
 
 struct scene {
     struct sim_server server;
+    struct fake_host *here; /* the client's, set by scene_run() */
     struct vc_runtime *runtime;
     struct vc_channel *channel;
     struct vc_channel_opts opts;

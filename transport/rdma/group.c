@@ -68,8 +68,8 @@ group_end(struct vc__group *g, const struct vc__error *why)
     group_unlisten(&g->ear);
 }
 
-/* A group that was joined is lost. Called by group_event_handle() and
- * arrivals_handle(). */
+/* The group is lost, or its device while it was joined again. Called by
+ * group_event_handle() and arrivals_handle(). */
 static void
 group_lose(struct vc__group *g, const char *cause)
 {
@@ -79,7 +79,8 @@ group_lose(struct vc__group *g, const char *cause)
     vc__error_put(&why, VC_UNAVAILABLE,
                   "the multicast group %s is lost: %s; it will be joined again",
                   g->text, cause);
-    vc__log(engine->log, VC__LOG_LISTEN_LOST, "%s", why.text);
+    if (g->stage == VC__GROUP_IS_IN)
+        vc__log(engine->log, VC__LOG_LISTEN_LOST, "%s", why.text);
     group_end(g, &why);
 }
 
@@ -181,7 +182,8 @@ group_event_count(struct vc__ledger *l, enum rdma_cm_event_type type)
 }
 
 /* The timer `late`, on the holder: an event has not come in time. A thread that
- * is late itself has read the events before. */
+ * is late itself has read the events before, unless very many descriptors are
+ * ready. */
 static void
 group_on_late(struct vc__timer *timer)
 {
@@ -220,9 +222,10 @@ group_is_in(struct vc__group *g)
 static bool
 group_join_go_on(struct vc__group *g, enum rdma_cm_event_type type, int error)
 {
+    enum vc__group_stage before = g->stage;
     enum vc_status status = vc__group_step(g, type, error);
 
-    if (status == VC_OK)
+    if (status == VC_OK && g->stage != before)
         status =
             g->stage == VC__GROUP_IS_IN ? group_is_in(g) : group_late_start(g);
     if (status != VC_OK)
@@ -240,9 +243,10 @@ group_event_handle(struct vc__group *g, enum rdma_cm_event_type type,
         g->id->verbs == NULL ? NULL : g->id->verbs->device;
     char cause[80];
 
-    if (type == RDMA_CM_EVENT_DEVICE_REMOVAL && device != NULL) {
+    if (type == RDMA_CM_EVENT_DEVICE_REMOVAL) {
         group_lose(g, "its RDMA device was removed");
-        vc__device_list_let_go(device);
+        if (device != NULL)
+            vc__device_list_let_go(device);
         return false;
     }
     if (g->stage != VC__GROUP_IS_IN)

@@ -165,6 +165,13 @@ group_on_answer(struct vc__group *g, enum rdma_cm_event_type type, int error)
 enum vc_status
 vc__group_step(struct vc__group *g, enum rdma_cm_event_type type, int status)
 {
+    if (type == RDMA_CM_EVENT_ADDR_CHANGE)
+        return VC_OK;
+    if (type == RDMA_CM_EVENT_DEVICE_REMOVAL)
+        return vc__fail(VC_UNAVAILABLE,
+                        "%s: the RDMA device was removed before the group was "
+                        "joined",
+                        g->text);
     return g->stage == VC__GROUP_SEEKS ? group_on_found(g, type, status)
                                        : group_on_answer(g, type, status);
 }
@@ -197,7 +204,8 @@ vc__group_event_take(struct vc__group *g, enum rdma_cm_event_type *type,
         return false;
     *type = event->event;
     *status = event->status;
-    if (event->event == RDMA_CM_EVENT_MULTICAST_JOIN)
+    if (event->event == RDMA_CM_EVENT_MULTICAST_JOIN &&
+        g->stage == VC__GROUP_ASKS)
         g->ud = event->param.ud;
     g->ud.private_data = NULL;
     rdma_ack_cm_event(event);
