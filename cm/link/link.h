@@ -16,7 +16,7 @@
  * The owner embeds the link and frees it in ops->gone() at the earliest.
  *
  * Called by: link_send.c (deadline_left, push, enter, push_entered, frames_max,
- * flush, send_end, lock, unlock), rpc/client/attempt.c (deadline_left),
+ * flush, send_end, unlock), rpc/client/attempt.c (deadline_left),
  * rpc/client/stream_again.c (deadline_left), rpc/client/stream_open.c
  * (deadline_left), cm/pool/pool_link.c (init, fini, breach, push),
  * rpc/server/server_link.c (init, fini, accept, trust), cm/pool/dial_run.c

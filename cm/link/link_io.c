@@ -3,7 +3,8 @@
  *
  * Receiving on a link: checks each packet's sequence and credits and passes its
  * frames up. Also opens and closes both directions; sending is in link_send.c.
- * See cm/link/link.h. All of this file runs on the holder of the engine. */
+ * See cm/link/link.h. All of this file runs on the holder of the engine, but
+ * vc__link_is_heard() on any thread. */
 #include <string.h>
 
 #include "cm/link/link.h"
@@ -283,4 +284,18 @@ vc__link_close_io(struct vc__link *link)
         vc__link_send_end(s, VC__SEND_LOST);
     CDS_INIT_LIST_HEAD(&link->sent);
     vc__link_unlock(link);
+}
+
+bool
+vc__link_is_heard(struct vc__link *link)
+{
+    const struct vc__transport *t = link->wire->transport;
+    bool heard;
+
+    if (t->heard == NULL)
+        return true;
+    vc__link_lock(link);
+    heard = !link->open || t->heard(link->wire);
+    vc__link_unlock(link);
+    return heard;
 }

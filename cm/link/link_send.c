@@ -593,17 +593,3 @@ vc__link_send(struct vc__link *link, struct vc__send *s)
     else
         vc__link_push(link);
 }
-
-bool
-vc__link_is_heard(struct vc__link *link)
-{
-    const struct vc__transport *t = link->wire->transport;
-    bool heard;
-
-    if (t->heard == NULL)
-        return true;
-    vc__link_lock(link);
-    heard = !link->open || t->heard(link->wire);
-    vc__link_unlock(link);
-    return heard;
-}

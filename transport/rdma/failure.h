@@ -5,8 +5,8 @@
  * the remedy. peer is an address in text. Any thread.
  *
  * Called by: ask.c (rdma_put_errno, rdma_put_route, rdma_put_no_way), failure.c
- * (rdma_put_errno), group_join.c (rdma_put_errno, rdma_put_no_way),
- * wire_connect.c (all), transport/ud/connect.c (all). */
+ * (rdma_put_errno), group_queues.c (rdma_put_errno), wire_connect.c (all),
+ * transport/ud/connect.c (all), group_join.c (rdma_put_no_way). */
 #ifndef VC_TRANSPORT_RDMA_FAILURE_H
 #define VC_TRANSPORT_RDMA_FAILURE_H
 

@@ -90,13 +90,13 @@ bool vc__group_event_take(struct vc__group *g, enum rdma_cm_event_type *type,
  * group_unlisten(), when the queues are gone. */
 void vc__group_leave(struct vc__group *g);
 
+/* --- group_queues.c ------------------------------------------------------- */
+
 /* Sets the thread's error for a call that failed with this errno: `what` it was
  * to do. Returns its status. Called where a group is joined or its queues are
  * made. */
 enum vc_status vc__group_fail(const struct vc__group *g, const char *what,
                               int err);
-
-/* --- group_queues.c ------------------------------------------------------- */
 
 /* init makes the queues and buffers on the device of the id, before the group
  * is joined; open makes the QP ready to receive, or to send, when it is. On

@@ -20,20 +20,6 @@
  * IPv6 group at a GID of RoCE v2. */
 #define NOT_SUPPORTED 524
 
-enum vc_status
-vc__group_fail(const struct vc__group *g, const char *what, int err)
-{
-    struct vc__error error;
-
-    if (err == ENOSYS || err == EOPNOTSUPP)
-        return vc__fail(VC_UNAVAILABLE,
-                        "%s: cannot %s: the RDMA device of this address has no "
-                        "multicast (%s); use one of InfiniBand or RoCE",
-                        g->text, what, strerror(err));
-    vc__rdma_put_errno(&error, g->text, what, err);
-    return vc__error_raise(&error);
-}
-
 /* Makes the event channel and the id. For vc__group_begin(); errors
  * as its. */
 static enum vc_status

@@ -12,6 +12,7 @@
 
 #include "transport/rdma/buffer.h"
 #include "transport/rdma/context.h"
+#include "transport/rdma/failure.h"
 #include "transport/rdma/group.h"
 
 /* Receives of a member; fewer, down to the least, if so much memory cannot be
@@ -23,6 +24,20 @@
 #define GRH   ((unsigned)sizeof(struct ibv_grh))
 
 #define MULTICAST_QPN 0xffffffu
+
+enum vc_status
+vc__group_fail(const struct vc__group *g, const char *what, int err)
+{
+    struct vc__error error;
+
+    if (err == ENOSYS || err == EOPNOTSUPP)
+        return vc__fail(VC_UNAVAILABLE,
+                        "%s: cannot %s: the RDMA device of this address has no "
+                        "multicast (%s); use one of InfiniBand or RoCE",
+                        g->text, what, strerror(err));
+    vc__rdma_put_errno(&error, g->text, what, err);
+    return vc__error_raise(&error);
+}
 
 /* --- memory --------------------------------------------------------------- */
 
